@@ -1,1 +1,4 @@
-"""The contract: envelope, event types, patches, topics, scopes, ids, names. Pydantic and orjson only; imports no other room."""
+"""The contract: envelope, event types, patches, topics, scopes, ids, names.
+
+Pydantic and orjson only; imports no other room.
+"""

@@ -87,7 +87,7 @@ def decode_structured(document: bytes, topic: str | None = None) -> Event:
     if not isinstance(parsed, dict) or "specversion" not in parsed:
         raise InvalidEvent(
             Reason.NOT_CLOUDEVENT,
-            "neither ce_ headers nor a JSON object with 'specversion': publish CloudEvents 1.0 in binary or structured mode",
+            "neither ce_ headers nor a JSON object with 'specversion': publish CloudEvents 1.0, binary or structured",
         )
     if "data_base64" in parsed:
         data = _from_base64(parsed["data_base64"])

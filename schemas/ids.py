@@ -1,4 +1,4 @@
-"""Deterministic ids: hashes of fixed length over length-prefixed parts, so that no two lists of parts collide by joining."""
+"""Deterministic ids: hashes of fixed length over length-prefixed parts, so that no two lists of parts collide."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def utc_text(moment: datetime) -> str:
 
 
 def order_key(time_text: str, sequence: str | None, source: str, event_id: str, ordinal: int = 0) -> str:
-    """The place of something said: (time, sequence, source, event id, ordinal), as one text that sorts like the tuple."""
+    """The place of something said: (time, sequence, source, event id, ordinal), as a text that sorts like the tuple."""
     number = f"{int(sequence):020d}" if sequence and sequence.isdigit() else (sequence or "")
     return "\x1f".join((time_text, number, source, event_id, f"{ordinal:06d}"))
 

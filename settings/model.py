@@ -23,7 +23,11 @@ def _absolute(path: Path) -> Path:
 
 
 def _offload_folder(data: dict[str, Any]) -> str:
-    return (data["data_dir"] / "offload").as_uri()
+    return (Path(data["data_dir"]) / "offload").as_uri()
+
+
+def _jars_folder(data: dict[str, Any]) -> Path:
+    return Path(data["data_dir"]) / "jars"
 
 
 def _query_address(data: dict[str, Any]) -> str:
@@ -44,6 +48,9 @@ class Settings(BaseSettings):
         Path(DEFAULT_DATA_DIR),
         validate_default=True,
         description="Folder of the local stack: data, jars, logs, offload.",
+    )
+    jars_dir: Annotated[Path, AfterValidator(_absolute)] = Field(
+        default_factory=_jars_folder, description="Folder of Kafka's and Neo4j's jars; else under data_dir."
     )
 
     kafka_bootstrap: Annotated[str, AfterValidator(check_bootstrap)] = Field(

@@ -1,0 +1,49 @@
+"""The commands of `memstream`: where each lives, what it is for, and the extra that it needs.
+
+A module gives a `typer.Typer` or a function under the name after the colon. It is imported when its command is
+called, not before: so the base install runs, and `memstream --help` is quick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STACK, WRITE, READ, LOOK = "Run it", "Publish", "Ask", "Look after it"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command: `target` is module:attribute, `extra` what to install for it (None: the base install is enough)."""
+
+    name: str
+    target: str
+    help: str
+    panel: str
+    extra: str | None = None
+
+
+COMMANDS = (
+    Entry("demo", "memstream.cli.demo:app", "Tell the sample story and show what memory makes of it.", STACK, "all"),
+    Entry("up", "memstream.cli.stack:up", "Start Kafka and Neo4j here, and wait until they answer.", STACK, "streams"),
+    Entry("down", "memstream.cli.stack:down", "Stop all that `up` started.", STACK, "streams"),
+    Entry("status", "memstream.cli.stack:status", "Show what runs, where, and how it is.", STACK, "streams"),
+    Entry("logs", "memstream.cli.stack:logs", "Show what the parts said.", STACK, "streams"),
+    Entry("worker", "memstream.cli.worker:app", "Run the stream workers: extract, sink, or both.", STACK, "streams"),
+    Entry("serve", "memstream.cli.serve:app", "Run the query service.", STACK, "query"),
+    Entry("publish", "memstream.cli.publish:app", "Publish events or recorded conversations from a file.", WRITE),
+    Entry(
+        "extract",
+        "memstream.cli.extract:app",
+        "Extract from dialogues in a file, without Kafka or Neo4j.",
+        WRITE,
+        "streams",
+    ),
+    Entry("recall", "memstream.cli.recall:app", "Ask the memory, and get an answer with its sources.", READ),
+    Entry("schemas", "memstream.cli.schemas:app", "Export JSON Schemas and the AsyncAPI document.", LOOK),
+    Entry(
+        "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
+    ),
+    Entry(
+        "settings", "memstream.cli.settings:settings", "Show every setting, its value and where it comes from.", LOOK
+    ),
+)

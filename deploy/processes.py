@@ -22,6 +22,10 @@ from memstream.schemas.errors import StackError
 TOKEN_VARIABLE = "MEMSTREAM_PART_TOKEN"  # noqa: S105 - the name of a variable, no secret
 _START_TIME_SLACK = 2.0  # seconds; the boot time that start times are counted from moves with the clock
 _TAIL_BYTES = 64 * 1024
+if sys.platform == "win32":
+    _DETACHED = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    _DETACHED = 0
 
 HealthCheck = Callable[[], Awaitable[str | None]]
 """Says None if the part does its work, else in a few words why not."""
@@ -82,7 +86,8 @@ class ProcessTable:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     env={**os.environ, **spec.env, TOKEN_VARIABLE: token},
-                    **_detached(),
+                    start_new_session=True,  # ignored on Windows, where the flags do it
+                    creationflags=_DETACHED,
                 )
         except OSError as error:
             self.forget(spec.name)
@@ -173,12 +178,6 @@ class ProcessTable:
         draft = path.with_suffix(".tmp")
         draft.write_text(json.dumps(asdict(record)), encoding="utf-8")
         draft.replace(path)
-
-
-def _detached() -> dict[str, int | bool]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
 
 
 def _living(record: PartRecord) -> psutil.Process | None:

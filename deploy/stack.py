@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -88,7 +89,7 @@ class Stack:
         backend = self._backend() if self._mode() == ComposeBackend.mode else None
         return backend if isinstance(backend, ComposeBackend) else None
 
-    def _lock(self):  # type: ignore[no-untyped-def]
+    def _lock(self) -> AbstractContextManager[None]:
         return held(self._settings.data_dir / "lock", lambda text: self._say("stack", text))
 
     def _known(self) -> dict[str, str]:

@@ -1,0 +1,46 @@
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint bench gold up down types
+
+# Annotated dialogues and recorded runs, which are kept beside the project.
+export MEMSTREAM_SHARED ?= $(abspath ../shared)
+BIN := .venv/bin
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: ## make .venv and install Memstream into it, for work on it
+	@deploy/install.sh
+
+demo: install ## bring up everything, tell the sample story, show what memory makes of it
+	@$(BIN)/memstream demo
+
+test: install ## bring up Kafka and Neo4j and run every test (ARGS="-k recall" for some)
+	@deploy/test.sh $(ARGS)
+
+lint: install types ## ruff, mypy (strict), import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy build/types/memstream tests benchmarks
+	$(BIN)/lint-imports --no-logo
+
+bench: install ## measure rates and latencies on this machine
+	@$(BIN)/memstream up
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+gold: install ## score extraction against the annotated dialogues
+	@mkdir -p build
+	@$(BIN)/memstream extract $(MEMSTREAM_SHARED)/gold/dev.jsonl > build/gold.jsonl
+	@$(BIN)/python $(MEMSTREAM_SHARED)/gold/score.py $(MEMSTREAM_SHARED)/gold/dev.jsonl build/gold.jsonl --kinds $(ARGS)
+
+up: install ## start Kafka and Neo4j
+	@$(BIN)/memstream up
+
+down: ## stop all that was started here
+	@if [ -x $(BIN)/memstream ]; then $(BIN)/memstream down; fi
+
+# The rooms as one tree, since mypy does not see through a lenient editable install.
+types:
+	@rm -rf build/types && mkdir -p build/types/memstream
+	@for room in */__init__.py; do \
+		case $$room in tests/*|benchmarks/*) ;; *) ln -s ../../../$${room%/*} build/types/memstream/$${room%/*} ;; esac; \
+	done

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from memstream.cli.console import err, out, print_json
 from memstream.settings import load
-from memstream.settings.table import describe, unknown_variables
+from memstream.settings.table import SettingRow, describe, unknown_variables
 
 
 def settings(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
@@ -22,14 +22,19 @@ def settings(as_json: Annotated[bool, typer.Option("--json", help="For programs.
     if as_json:
         print_json(rows)
         return
-    table = Table(show_lines=False, header_style="bold", pad_edge=False)
-    for column in ("Variable", "Default", "Now", "From", "What it is"):
-        table.add_column(column, overflow="fold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
     for row in rows:
-        style = "" if row.source == "default" else "green"
-        cells = (row.variable, row.default, row.value, row.source, row.description)
-        table.add_row(*map(escape, cells), style=style)
-    out.print(table)
+        about = Text(row.description, style="dim")
+        grid.add_row(row.variable, Text.assemble(*_value(row), "\n", about))
+    out.print(grid)
     for name, meant in unknown_variables().items():
         hint = f"; did you mean {meant}?" if meant else ""
         err.print(f"[yellow]{name} is set, but nothing reads it{hint}[/]")
+
+
+def _value(row: SettingRow) -> list[tuple[str, str]]:
+    if row.source == "default":
+        return [(row.value or "not set", "" if row.value else "dim"), ("  default", "dim")]
+    return [(row.value, "green"), (f"  from {row.source}; default: {row.default or 'not set'}", "dim")]

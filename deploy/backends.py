@@ -52,6 +52,8 @@ class ProcessBackend:
         with_maven = not all(have_jars(jars, part) for part in missing)
         tools = need_java(lambda text: self._say("java", text), with_maven)
         for part in missing:
+            if self._table.record(part) is not None:
+                self._say(part, f"had died and is started again; what it said last: {self._table.log_of(part)}.1")
             folder = resolve_jars(jars, part, tools, lambda text, part=part: self._say(part, text))  # type: ignore[misc]
             home, ports = self._settings.data_dir / part, places.ports
             if part == kafka.NAME:

@@ -21,11 +21,15 @@ from memstream.schemas.errors import StackError
 
 TOKEN_VARIABLE = "MEMSTREAM_PART_TOKEN"  # noqa: S105 - the name of a variable, no secret
 _START_TIME_SLACK = 2.0  # seconds; the boot time that start times are counted from moves with the clock
+_ORPHAN_TIMEOUT = 5.0  # seconds for what a part left behind to end by itself
 _TAIL_BYTES = 64 * 1024
 if sys.platform == "win32":
     _DETACHED = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
 else:
     _DETACHED = 0
+
+# Popen warns when it is forgotten before its process ended; ours are meant to go on without us.
+_LET_GO: list[subprocess.Popen[bytes]] = []
 
 HealthCheck = Callable[[], Awaitable[str | None]]
 """Says None if the part does its work, else in a few words why not."""
@@ -63,7 +67,7 @@ class ProcessTable:
     def __init__(self, run_folder: Path, log_folder: Path) -> None:
         self._run = run_folder
         self._logs = log_folder
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._children: dict[str, subprocess.Popen[bytes]] = {}  # those that this very process started
 
     def log_of(self, name: str) -> Path:
         """Where the part's output goes."""
@@ -93,6 +97,7 @@ class ProcessTable:
             self.forget(spec.name)
             raise StackError(f"{spec.name} can't be started: {error}. The command was: {spec.argv[0]}") from error
         self._children[spec.name] = child
+        _LET_GO.append(child)
         started = psutil.Process(child.pid).create_time()
         record = PartRecord(spec.name, child.pid, started, token, str(log), dict(spec.ports), spec.stop_timeout)
         self._write(record)
@@ -154,20 +159,14 @@ class ProcessTable:
             return False
         leader = _living(record)
         members = _descendants(leader, record.token)
-        for process in [leader] if leader is not None else members:
-            _signal(process, psutil.Process.terminate)
-        waited = members if leader is None else [leader, *members]
-        _, alive = psutil.wait_procs(waited, timeout=record.stop_timeout)
-        for process in [*alive, *_descendants(None, record.token)]:
-            _signal(process, psutil.Process.kill)
-        _, alive = psutil.wait_procs(alive, timeout=10)
-        if alive:
-            raise StackError(f"{name} can't be stopped: process {alive[0].pid} does not end, not even by SIGKILL.")
+        if leader is not None:
+            _end([leader], record.stop_timeout)  # it ends its own children
+        _end([*members, *_carriers(record.token)], min(record.stop_timeout, _ORPHAN_TIMEOUT))
         child = self._children.pop(name, None)
         if child is not None:
             child.wait()
         self.forget(name)
-        return bool(waited)
+        return leader is not None or bool(members)
 
     def forget(self, name: str) -> None:
         """Remove a part's record."""
@@ -188,15 +187,20 @@ def _living(record: PartRecord) -> psutil.Process | None:
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
         token = _token_of(process)
-        same = token == record.token if token else abs(process.create_time() - record.started) < _START_TIME_SLACK
+        same = (
+            token == record.token
+            if token is not None
+            else abs(process.create_time() - record.started) < _START_TIME_SLACK
+        )
     except psutil.NoSuchProcess:
         return None
     return process if same else None
 
 
 def _token_of(process: psutil.Process) -> str | None:
+    """The token, empty if it has none, None if that can't be seen."""
     try:
-        return process.environ().get(TOKEN_VARIABLE)
+        return process.environ().get(TOKEN_VARIABLE, "")
     except (psutil.AccessDenied, OSError):
         return None  # another user's process, or a system that doesn't tell
 
@@ -224,6 +228,18 @@ def _descendants(leader: psutil.Process | None, token: str) -> list[psutil.Proce
     if leader is not None:
         found.pop(leader.pid, None)
     return list(found.values())
+
+
+def _end(processes: list[psutil.Process], patience: float) -> None:
+    """TERM, wait, KILL. Raises StackError if a process survives even that."""
+    for process in processes:
+        _signal(process, psutil.Process.terminate)
+    _, alive = psutil.wait_procs(processes, timeout=patience)
+    for process in alive:
+        _signal(process, psutil.Process.kill)
+    _, alive = psutil.wait_procs(alive, timeout=10)
+    if alive:
+        raise StackError(f"Process {alive[0].pid} does not end, not even by SIGKILL.")
 
 
 def _signal(process: psutil.Process, action: Callable[[psutil.Process], None]) -> None:

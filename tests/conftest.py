@@ -1,0 +1,85 @@
+"""What tests against the real Kafka and Neo4j share. Imports wait for their use: unit tests need none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from neo4j import AsyncDriver
+
+    from memstream.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def stack() -> Settings:
+    """The settings that name the running Kafka and Neo4j. Without them tests fail: nothing is skipped in silence."""
+    from memstream.deploy.health import kafka_health, neo4j_health  # noqa: PLC0415
+    from memstream.settings import load  # noqa: PLC0415
+
+    settings = load()
+
+    async def check() -> list[str]:
+        return [reason for reason in (await kafka_health(settings), await neo4j_health(settings)) if reason]
+
+    reasons = asyncio.run(check())
+    if reasons:
+        pytest.fail(f"Kafka and Neo4j are needed, but {'; '.join(reasons)}. Run `memstream up` or `make test`.")
+    return settings
+
+
+@pytest.fixture
+async def topic_prefix(stack: Settings) -> AsyncIterator[str]:
+    """A topic prefix of this test alone; its topics are removed afterwards."""
+    from aiokafka.admin import AIOKafkaAdminClient  # noqa: PLC0415
+
+    from memstream.settings.kafka import kafka_options  # noqa: PLC0415
+
+    prefix = f"t{secrets.token_hex(5)}"
+    yield prefix
+    admin = AIOKafkaAdminClient(**kafka_options(stack))
+    await admin.start()
+    try:
+        mine = [topic for topic in await admin.list_topics() if topic.startswith(f"{prefix}.")]
+        if mine:
+            await admin.delete_topics(mine)
+    finally:
+        await admin.close()
+
+
+@pytest.fixture
+def scope() -> str:
+    """A scope of this test alone."""
+    return f"tests/{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+def own_settings(stack: Settings, topic_prefix: str, tmp_path: Path) -> Settings:
+    """Settings for the processes of one test: own topics, groups, offload folder and ports, few partitions."""
+    from memstream.deploy.ports import any_free  # noqa: PLC0415
+    from memstream.settings import load  # noqa: PLC0415
+
+    return load(
+        data_dir=stack.data_dir,
+        topic_prefix=topic_prefix,
+        group_prefix=topic_prefix,
+        partitions=3,
+        offload_url=(tmp_path / "offload").as_uri(),
+        metrics_port_extract=any_free(),
+        metrics_port_sink=any_free(),
+        query_port=any_free(),
+    )
+
+
+@pytest.fixture
+async def driver(stack: Settings) -> AsyncIterator[AsyncDriver]:
+    """A driver for the running Neo4j."""
+    from neo4j import AsyncGraphDatabase  # noqa: PLC0415
+
+    async with AsyncGraphDatabase.driver(stack.neo4j_uri, auth=stack.neo4j_auth) as found:
+        yield found

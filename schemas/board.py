@@ -27,7 +27,7 @@ class Posted(Data):
     text: Text
     agent_id: Id | None = None
     reply_to: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class Claimed(Data):
@@ -51,7 +51,7 @@ class Answered(Data):
     item_id: Id
     agent_id: Id
     text: Text
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class Closed(Data):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +18,8 @@ from pydantic import ValidationError
 
 from memstream.schemas.errors import InvalidEvent, Reason
 from memstream.schemas.events import EVENT_TYPES, Event, EventType
-from memstream.schemas.limits import MAX_DEPTH, MAX_EVENT_BYTES
+from memstream.schemas.json_values import small_int
+from memstream.schemas.limits import MAX_DEPTH, MAX_ENVELOPE_BYTES, MAX_EVENT_BYTES
 
 Headers = Sequence[tuple[str, bytes]]
 
@@ -37,6 +40,11 @@ _ATTRIBUTES = (
     "dataref",
 )
 
+_MOMENTS = {"time", "recordedtime"}
+_LONG_NUMBER = re.compile(rb"\d{19}")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{[]}"))
+
 
 def encode(event: Event) -> tuple[bytes, bytes, list[tuple[str, bytes]]]:
     """Key, value and headers of an event's record, in binary mode.
@@ -45,6 +53,7 @@ def encode(event: Event) -> tuple[bytes, bytes, list[tuple[str, bytes]]]:
     """
     value = event.data.model_dump_json(exclude_none=True).encode()
     check_size(len(value))
+    _check_depth(value, MAX_DEPTH)
     headers = [("ce_specversion", SPEC_VERSION.encode()), ("content-type", _JSON.encode())]
     for name, attribute in _attributes(event).items():
         headers.append((f"ce_{name}", attribute.encode()))
@@ -52,7 +61,8 @@ def encode(event: Event) -> tuple[bytes, bytes, list[tuple[str, bytes]]]:
 
 
 def encode_structured(event: Event) -> bytes:
-    """The event as one JSON document (structured mode), for files and HTTP."""
+    """The event as one JSON document (structured mode), for files and HTTP. Raises InvalidEvent like `encode`."""
+    encode(event)
     document: dict[str, Any] = {"specversion": SPEC_VERSION, "datacontenttype": _JSON, **_attributes(event)}
     document["data"] = event.data.model_dump(mode="json", exclude_none=True)
     return orjson.dumps(document)
@@ -70,34 +80,45 @@ def decode(headers: Iterable[tuple[str, bytes | None]] | None, value: bytes | No
     """
     if value is None:
         raise InvalidEvent(Reason.NOT_JSON, "the record has no value: an event is a JSON object")
-    check_size(len(value))
     attributes, content_type = _header_attributes(headers or ())
     if content_type.startswith(_STRUCTURED) or ("specversion" not in attributes and "id" not in attributes):
         return decode_structured(value, topic)
     if content_type and not _is_json(content_type):
         raise InvalidEvent(Reason.NOT_CLOUDEVENT, f"content-type is {content_type!r}: data is read as {_JSON} only")
+    check_size(len(value))
     parse_json(value)
     return _event(attributes, value, topic)
 
 
 def decode_structured(document: bytes, topic: str | None = None) -> Event:
     """The event of one JSON document (structured mode). Raises InvalidEvent."""
-    check_size(len(document))
-    parsed = parse_json(document)
+    check_size(len(document), MAX_EVENT_BYTES + MAX_ENVELOPE_BYTES)
+    parsed = parse_json(document, MAX_DEPTH + 1)
     if not isinstance(parsed, dict) or "specversion" not in parsed:
         raise InvalidEvent(
             Reason.NOT_CLOUDEVENT,
             "neither ce_ headers nor a JSON object with 'specversion': publish CloudEvents 1.0, binary or structured",
         )
+    content_type = parsed.get("datacontenttype", _JSON)
+    if not isinstance(content_type, str) or not _is_json(content_type):
+        raise InvalidEvent(
+            Reason.NOT_CLOUDEVENT, f"datacontenttype is {str(content_type)[:100]!r}: data is read as {_JSON} only"
+        )
+    data = _structured_data(parsed)
+    return _event(parsed, data, topic)
+
+
+def _structured_data(parsed: Mapping[str, Any]) -> bytes:
     if "data_base64" in parsed:
         data = _from_base64(parsed["data_base64"])
+        check_size(len(data))
         parse_json(data)
     elif "data" in parsed:
         data = orjson.dumps(parsed["data"])
+        check_size(len(data))
     else:
         raise InvalidEvent(Reason.MISSING_FIELD, "the field 'data' is missing")
-    attributes = {k: v for k, v in parsed.items() if k not in {"data", "data_base64"}}
-    return _event(attributes, data, topic)
+    return data
 
 
 def _event(attributes: Mapping[str, Any], data: bytes, topic: str | None) -> Event:
@@ -105,12 +126,15 @@ def _event(attributes: Mapping[str, Any], data: bytes, topic: str | None) -> Eve
     try:
         payload = kind.data.model_validate_json(data)
     except ValidationError as error:
-        raise _refusal(error, "data") from error
+        raise refusal(error, "data") from error
     envelope = {name: attributes[name] for name in _ATTRIBUTES if name in attributes}
+    for name, attribute in envelope.items():
+        if not isinstance(attribute, str) and name not in _MOMENTS:
+            raise InvalidEvent(Reason.BAD_FIELD, f"attribute field {name!r}: is no text")
     try:
         return Event.model_validate({**envelope, "data": payload}, strict=False)
     except ValidationError as error:
-        raise _refusal(error, "attribute") from error
+        raise refusal(error, "attribute") from error
 
 
 def _event_type(attributes: Mapping[str, Any], topic: str | None) -> EventType:
@@ -148,51 +172,43 @@ def _header_attributes(headers: Iterable[tuple[str, bytes | None]]) -> tuple[dic
     return attributes, content_type
 
 
-def check_size(size: int) -> None:
+def check_size(size: int, limit: int = MAX_EVENT_BYTES) -> None:
     """Raise InvalidEvent where an event's value is over the limit."""
-    if size > MAX_EVENT_BYTES:
+    if size > limit:
         raise InvalidEvent(
             Reason.TOO_LARGE,
-            f"the event has {size:,} bytes, at most {MAX_EVENT_BYTES:,} are allowed: send large content as a reference",
+            f"the event has {size:,} bytes, at most {limit:,} are allowed: send large content as a reference",
         )
 
 
-def parse_json(data: bytes) -> Any:
-    """The JSON value of `data`, at most MAX_DEPTH levels deep. Raises InvalidEvent."""
-    _check_depth(data)
+def parse_json(data: bytes, depth: int = MAX_DEPTH) -> Any:
+    """The JSON value of `data`: at most `depth` levels deep, no integer beyond 64 bits. Raises InvalidEvent."""
+    _check_depth(data, depth)
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
+        if _LONG_NUMBER.search(data):
+            # orjson makes a float of what has more than 64 bits: rather refuse it than change it in silence
+            json.loads(data.decode(), parse_int=small_int)
     except orjson.JSONDecodeError as error:
         if "surrogate" in str(error) or "utf-8" in str(error).lower():
             raise InvalidEvent(
                 Reason.BAD_TEXT, f"a string is not valid Unicode (a lone surrogate or broken UTF-8): {error}"
             ) from error
         raise InvalidEvent(Reason.NOT_JSON, f"the value is not JSON: {error}") from error
+    except ValueError as error:
+        raise InvalidEvent(Reason.BAD_FIELD, f"the JSON {error}") from error
+    return value
 
 
-def _check_depth(data: bytes) -> None:
-    # brackets inside strings only make this stricter to look closer at, never wrong: the exact count follows
-    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+def _check_depth(data: bytes, limit: int) -> None:
+    # brackets inside strings only make this look closer, never wrong: the exact count leaves the strings out
+    if data.count(b"{") + data.count(b"[") <= limit:
         return
-    depth = deepest = 0
-    in_string = escaped = False
-    for byte in data:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in (0x7B, 0x5B):
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest > MAX_DEPTH:
-                raise InvalidEvent(Reason.TOO_DEEP, f"the JSON is nested deeper than {MAX_DEPTH} levels: flatten it")
-        elif byte in (0x7D, 0x5D):
-            depth -= 1
+    depth = 0
+    for bracket in _STRING.sub(b"", data).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > limit:
+            raise InvalidEvent(Reason.TOO_DEEP, f"the JSON is nested deeper than {limit} levels: flatten it")
 
 
 def _is_json(content_type: str) -> bool:
@@ -207,7 +223,8 @@ def _from_base64(text: Any) -> bytes:
         raise InvalidEvent(Reason.NOT_CLOUDEVENT, f"'data_base64' is not base64: {error}") from error
 
 
-def _refusal(error: ValidationError, where: str) -> InvalidEvent:
+def refusal(error: ValidationError, where: str) -> InvalidEvent:
+    """What a person is told of pydantic's refusal of `where`: the first field that is wrong, and how many more."""
     first = error.errors(include_url=False, include_context=False)[0]
     path = ".".join(str(p) for p in first["loc"])
     if path.split(".")[0] == "data":
@@ -223,7 +240,7 @@ def _reason(kind: str, path: str) -> Reason:
         return Reason.MISSING_FIELD
     if path == "scope":
         return Reason.BAD_SCOPE
-    if path in {"time", "recordedtime"}:
+    if path in _MOMENTS:
         return Reason.BAD_TIME
     if kind == "json_invalid":
         return Reason.BAD_TEXT

@@ -34,7 +34,7 @@ class Message(Data):
     reply_to: EventRef | None = None
     tool_call_id: Id | None = None
     recalled: bool = False
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session keeps its messages in order."""
@@ -49,7 +49,7 @@ class SessionStarted(Data):
     ttl_seconds: Annotated[int, Field(gt=0)] | None = None
     agent_id: Id | None = None
     user_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session's own key."""
@@ -77,7 +77,7 @@ class Document(Data):
     session_id: Id | None = None
     agent_id: Id | None = None
     user_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session it was handed over in, else the document itself."""

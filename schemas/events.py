@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import Field, SerializeAsAny, field_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from memstream.schemas import board, conversation, feedback, state, statement, tools
 from memstream.schemas.base import Data, Id, Model, Moment, ShortText
@@ -38,7 +38,7 @@ class EventType:
 
 
 def _table() -> dict[str, EventType]:
-    rows = {
+    rows: dict[Topic, dict[str, type[Data]]] = {
         Topic.CONVERSATION: {
             "message": conversation.Message,
             "session.started": conversation.SessionStarted,
@@ -115,6 +115,13 @@ class Event(Model):
             return parse_scope(value)
         except InvalidScope as error:
             raise ValueError(str(error)) from error
+
+    @model_validator(mode="after")
+    def _data_of_its_type(self) -> Event:
+        kind = EVENT_TYPES.get(self.type)
+        if kind is None or kind.data is not type(self.data):
+            raise ValueError(f"the type {self.type!r} does not go with data of the kind {type(self.data).__name__}")
+        return self
 
     @classmethod
     def of(cls, data: Data, *, id: str, source: str, time: datetime, scope: str, **attributes: Any) -> Event:  # noqa: A002

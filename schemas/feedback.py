@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from memstream.schemas.base import Data, Id, Ids, Metadata, Model, Text
 
@@ -16,7 +16,7 @@ class Served(Model):
     kind: Id
     id: Id
     rank: Annotated[int, Field(ge=1)]
-    score: Annotated[float, Field(strict=False)] | None = None
+    score: float | None = None
 
 
 class Recalled(Data):
@@ -62,11 +62,19 @@ class Rated(Data):
     not_useful: Ids = ()
     neutral: Ids = ()
     update_unrated_used: bool = True
-    reward: Annotated[float, Field(strict=False, allow_inf_nan=False)] | None = None
+    reward: float | None = None
     comment: Text | None = None
     agent_id: Id | None = None
     session_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _rates_something(self) -> Rated:
+        if not (self.recall_id or self.target or self.used or self.useful or self.not_useful or self.neutral):
+            raise ValueError(
+                "rates nothing: give 'recall_id', 'target' or ids in 'used', 'useful', 'not_useful', 'neutral'"
+            )
+        return self
 
     def key_part(self) -> str:
         """The session, else what is rated."""

@@ -45,7 +45,8 @@ def scope_token(scope: str) -> str:
 
 def utc_text(moment: datetime) -> str:
     """A time as text that sorts by time: UTC, microseconds, fixed width."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # not strftime: it writes the year 33 as "33" on some systems
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def order_key(time_text: str, sequence: str | None, source: str, event_id: str, ordinal: int = 0) -> str:

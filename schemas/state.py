@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from memstream.schemas.base import Data, Id, Metadata, Model, Text
+from memstream.schemas.base import Data, Id, JsonObject, Metadata, Model, Text
 
 
 class ItemPut(Data):
     """The value of a key."""
 
     key: Id
-    value: Annotated[dict[str, Any], Field(default_factory=dict)]
+    value: JsonObject = Field(default_factory=dict)
     ttl_seconds: Annotated[int, Field(gt=0)] | None = None
 
     def key_part(self) -> str:
@@ -40,7 +40,7 @@ class CheckpointPut(Data):
     parent_id: Id | None = None
     encoding: Id
     blob: Text
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The thread keeps its checkpoints in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ from memstream.schemas.base import (
     EventRef,
     Id,
     Ids,
+    JsonObject,
     Metadata,
     Model,
     Moment,
@@ -37,7 +38,7 @@ class EntityStated(Data):
     description: Text | None = None
     aliases: Names = ()
     agent_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class FactStated(Data):
@@ -52,7 +53,7 @@ class FactStated(Data):
     valid_to: When | None = None
     confidence: Confidence = 1.0
     agent_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_object(self) -> FactStated:
@@ -72,7 +73,7 @@ class RelationshipStated(Data):
     valid_to: When | None = None
     confidence: Confidence = 1.0
     agent_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class PreferenceStated(Data):
@@ -86,7 +87,7 @@ class PreferenceStated(Data):
     category: ShortText | None = None
     confidence: Confidence = 1.0
     agent_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class CardKind(StrEnum):
@@ -139,7 +140,7 @@ class Card(Data):
     error_signatures: Ids = ()
     resolved_by: Ids = ()
     negative_memories: Ids = ()
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class Link(Data):
@@ -148,7 +149,7 @@ class Link(Data):
     from_id: Id
     to_id: Id
     relation: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,63}$")]
-    properties: Annotated[dict[str, Any], Field(default_factory=dict, max_length=50)]
+    properties: Annotated[JsonObject, Field(max_length=50)] = Field(default_factory=dict)
     agent_id: Id | None = None
 
 

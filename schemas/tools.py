@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from memstream.schemas.base import Data, EventRef, Id, Metadata, Name, ShortText, ShortTexts, Text
+from memstream.schemas.base import (
+    Data,
+    EventRef,
+    Id,
+    JsonObject,
+    JsonValue,
+    Metadata,
+    Name,
+    ShortText,
+    ShortTexts,
+    Text,
+)
 
 
 class ToolStatus(StrEnum):
@@ -26,7 +37,7 @@ class Environment(Data):
 
     os: ShortText | None = None
     runtime: ShortText | None = None
-    versions: Annotated[dict[str, ShortText], Field(default_factory=dict, max_length=200)]
+    versions: Annotated[dict[str, ShortText], Field(max_length=200)] = Field(default_factory=dict)
     package_manager: ShortText | None = None
     container: bool | None = None
     packages: ShortTexts = ()
@@ -42,7 +53,7 @@ class TraceStarted(Data):
     initiated_by: EventRef | None = None
     parent_step_id: Id | None = None
     environment: Environment | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session, else the trace."""
@@ -59,7 +70,7 @@ class Step(Data):
     observation: Text | None = None
     session_id: Id | None = None
     agent_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session, else the trace."""
@@ -72,17 +83,17 @@ class ToolCall(Data):
     call_id: Id
     tool: Name
     status: ToolStatus
-    arguments: Annotated[dict[str, Any], Field(default_factory=dict)]
-    result: Any = None
+    arguments: JsonObject = Field(default_factory=dict)
+    result: JsonValue = None
     error: Text | None = None
-    duration_ms: Annotated[float, Field(ge=0, strict=False)] | None = None
+    duration_ms: Annotated[float, Field(ge=0)] | None = None
     trace_id: Id | None = None
     step_id: Id | None = None
     session_id: Id | None = None
     agent_id: Id | None = None
     message: EventRef | None = None
     environment: Environment | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session, else the trace, else the call alone."""
@@ -97,7 +108,7 @@ class TraceCompleted(Data):
     success: bool | None = None
     session_id: Id | None = None
     agent_id: Id | None = None
-    metadata: Metadata
+    metadata: Metadata = Field(default_factory=dict)
 
     def key_part(self) -> str:
         """The session, else the trace."""

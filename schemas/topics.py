@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from memstream.schemas.limits import MAX_DEAD_LETTER_BYTES, MAX_EVENT_BYTES, MAX_PATCH_BYTES
+from memstream.schemas.limits import MAX_DEAD_LETTER_BYTES, MAX_ENVELOPE_BYTES, MAX_EVENT_BYTES, MAX_PATCH_BYTES
 
 KEY_SEPARATOR = "\x1f"
-_OVERHEAD = 64_000
 
 
 class Topic(StrEnum):
@@ -58,7 +57,7 @@ class TopicSpec:
             "retention.ms": "-1",
             "retention.bytes": "-1",
             "cleanup.policy": "delete",
-            "max.message.bytes": str(self.max_bytes + _OVERHEAD),
+            "max.message.bytes": str(self.max_bytes + MAX_ENVELOPE_BYTES),
         } | self.config
 
 

@@ -43,6 +43,7 @@ class Label(StrEnum):
     BOARD_ITEM = "BoardItem"
     STATE_ITEM = "StateItem"
     CHECKPOINT = "Checkpoint"
+    LINK = "Link"
 
 
 SOURCES = frozenset({Label.MESSAGE, Label.DOCUMENT, Label.TOOL_CALL, Label.BOARD_ITEM})

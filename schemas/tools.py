@@ -44,13 +44,14 @@ class Environment(Data):
 
 
 class TraceStarted(Data):
-    """A run on a task begins; `parent_step_id` is the step that called it, where an agent called another."""
+    """A run on a task begins; where an agent called another, `parent_trace_id` and `parent_step_id` tell at which step."""
 
     trace_id: Id
     task: Text
     session_id: Id | None = None
     agent_id: Id | None = None
     initiated_by: EventRef | None = None
+    parent_trace_id: Id | None = None
     parent_step_id: Id | None = None
     environment: Environment | None = None
     metadata: Metadata = Field(default_factory=dict)

@@ -1,0 +1,160 @@
+"""At the door of the extraction stage: a record becomes an event with its origin, or is refused with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pydantic import TypeAdapter, ValidationError
+
+from memstream.schemas import cloudevents
+from memstream.schemas.base import Id
+from memstream.schemas.errors import InvalidEvent, InvalidScope, Reason
+from memstream.schemas.events import Event
+from memstream.schemas.ids import event_key, order_key, utc_text
+from memstream.schemas.limits import MAX_FUTURE_SECONDS, MAX_ID
+from memstream.schemas.patch import Origin, Patch, Verdict
+from memstream.schemas.scope import parse_scope
+from memstream.schemas.topics import KEY_SEPARATOR, record_key
+from memstream.streams.records import Output, Record, Refusal
+
+NO_EXTRACTOR = "none"
+# A refused event ranks below every patch of the same identity: once it is published rightly, that one wins.
+REFUSED_GENERATION = 0
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# strftime pads no year below 1000, and texts of times must sort like the times
+_EARLIEST = datetime(1000, 1, 2, tzinfo=UTC)
+_ID = TypeAdapter(Id)
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A record that is an event of ours."""
+
+    record: Record
+    event: Event
+    origin: Origin
+
+
+def admit(record: Record) -> Admitted:
+    """The event of a record. Raises InvalidEvent with a reason that a person understands."""
+    event = cloudevents.decode(record.headers, record.value, record.topic)
+    if record.key != event.record_key:
+        raise InvalidEvent(
+            Reason.WRONG_KEY,
+            f"the record's key is {_shown(record.key)}, but this event belongs under {_shown(event.record_key)}: "
+            "publish with the client, or key records by scope and session",
+        )
+    recorded = _recorded(record, event)
+    _check_time(event, recorded)
+    return Admitted(record, event, origin_of(event, record, recorded))
+
+
+def origin_of(event: Event, record: Record, recorded: datetime) -> Origin:
+    """Where an event lies in the log, as its patch tells it."""
+    return Origin(
+        scope=event.scope,
+        source=event.source,
+        id=event.id,
+        key=event.key,
+        type=event.type,
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        time=utc_text(event.time),
+        recorded_at=utc_text(recorded),
+        order=event.order,
+        subject=event.subject,
+        session_id=getattr(event.data, "session_id", None),
+        agent_id=getattr(event.data, "agent_id", None),
+        traceparent=event.traceparent,
+    )
+
+
+def refuse(record: Record, refusal: Refusal) -> Output:
+    """The dead letter of a record; with a patch that bears the verdict, where the record tells whose event it is."""
+    identity = _identity(record)
+    if identity is None:
+        return Output(record, refusal=refusal)
+    scope, source, event_id, kind = identity
+    recorded = utc_text(_appended(record))
+    origin = Origin(
+        scope=scope,
+        source=source,
+        id=event_id,
+        key=event_key(scope, source, event_id),
+        type=kind,
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        time=recorded,
+        recorded_at=recorded,
+        order=order_key(recorded, None, source, event_id),
+    )
+    patch = Patch(
+        generation=REFUSED_GENERATION,
+        extractor=NO_EXTRACTOR,
+        origin=origin,
+        verdict=Verdict.DEAD_LETTERED,
+        reason=f"{refusal.reason.value}: {refusal.message}",
+    )
+    return Output(record, patch_key=record_key(scope), patch=patch.encode(), refusal=refusal)
+
+
+def _appended(record: Record) -> datetime:
+    return _EPOCH + timedelta(milliseconds=record.appended_ms)
+
+
+def _recorded(record: Record, event: Event) -> datetime:
+    """When the event was first appended: the broker's time, or an earlier one that a copy carries along."""
+    appended = _appended(record)
+    first = event.recordedtime
+    return first if first is not None and first < appended else appended
+
+
+def _check_time(event: Event, recorded: datetime) -> None:
+    if event.time > recorded + timedelta(seconds=MAX_FUTURE_SECONDS):
+        raise InvalidEvent(
+            Reason.BAD_TIME,
+            f"time {event.time.isoformat()} is more than a day after the event was recorded "
+            f"({utc_text(recorded)}): set the publisher's clock",
+        )
+    if event.time < _EARLIEST or recorded < _EARLIEST:
+        raise InvalidEvent(Reason.BAD_TIME, "a time before the year 1000 is no time at which an agent spoke")
+
+
+def _identity(record: Record) -> tuple[str, str, str, str] | None:
+    """Scope, source, id and type of a record that is no event otherwise; None where they can't be read."""
+    attributes: dict[str, object] = {}
+    for name, raw in record.headers:
+        if name.lower().startswith("ce_"):
+            try:
+                attributes[name.lower()[3:]] = raw.decode()
+            except UnicodeDecodeError:
+                return None
+    if "id" not in attributes:
+        attributes = _structured(record)
+    try:
+        scope = parse_scope(str(attributes["scope"]))
+        source = _ID.validate_python(attributes["source"])
+        event_id = _ID.validate_python(attributes["id"])
+    except (KeyError, InvalidScope, ValidationError):
+        return None
+    return scope, source, event_id, str(attributes.get("type", ""))[:MAX_ID]
+
+
+def _structured(record: Record) -> dict[str, object]:
+    try:
+        cloudevents.check_size(len(record.value or b""))
+        parsed = cloudevents.parse_json(record.value or b"")
+    except InvalidEvent:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _shown(key: bytes | None) -> str:
+    if key is None:
+        return "missing"
+    text = key[:_SHOWN].decode(errors="replace").replace(KEY_SEPARATOR, " + ")
+    return repr(text)

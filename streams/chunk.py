@@ -1,0 +1,252 @@
+"""What a child process does with a chunk of sessions: admit, extract, embed, project, encode.
+
+The bytes of an output are a pure function of the records and of the state before them: whatever else is in the chunk.
+"""
+
+from __future__ import annotations
+
+import base64
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import PurePath
+
+import numpy as np
+
+from memstream.extractors.embedders import Embedder, create_embedder
+from memstream.extractors.registry import create_extractor
+from memstream.schemas.errors import FatalError, InvalidEvent, PoisonError, Reason, TransientError
+from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
+from memstream.schemas.patch import Vector
+from memstream.schemas.topics import Topic, record_key
+from memstream.streams.admission import admit, refuse
+from memstream.streams.offload import OffloadStore
+from memstream.streams.projection import Findings, Material, encode, merged, prepare, project
+from memstream.streams.records import Output, Record, Refusal, SessionResult, SessionWork
+from memstream.streams.session_state import SessionState
+
+__all__ = ["ChunkConfig", "ChunkWorker", "refuse"]
+
+_INNOCENT = Turn("probe", "user", "Tom", "Tom lives in Porto.", datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkConfig:
+    """What a child needs to make its worker; plain values, so that it can be sent to it."""
+
+    offload_url: str
+    extractor: str = "spacy"
+    embedder: str = "minilm"
+    embedder_api_key: str | None = field(default=None, repr=False)
+    offload_threshold: int = 16_384
+
+
+@dataclass(slots=True)
+class _Job:
+    """One record on its way: refused, or with its material and what was extracted from it."""
+
+    record: Record
+    refusal: Refusal | None = None
+    material: Material | None = None
+    stateful: bool = False
+    findings: Findings = field(default_factory=Findings)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The work of a key, its jobs, and its state where it has one."""
+
+    work: SessionWork
+    state: SessionState | None
+    jobs: list[_Job] = field(default_factory=list)
+
+    @property
+    def live(self) -> Iterator[tuple[_Job, Material]]:
+        """The jobs that are events to be read."""
+        return ((job, job.material) for job in self.jobs if job.material is not None)
+
+
+class ChunkWorker:
+    """Built once in each child process."""
+
+    def __init__(
+        self, config: ChunkConfig, *, extractor: Extractor | None = None, embedder: Embedder | None = None
+    ) -> None:
+        """Loads the models. Raises SettingsError where a setting names something that is not there."""
+        self._extractor = extractor or create_extractor(config.extractor)
+        self._embedder = embedder or create_embedder(config.embedder, api_key=config.embedder_api_key)
+        self._store = OffloadStore(config.offload_url)
+        self._shrink_above = config.offload_threshold
+
+    def process(self, works: list[SessionWork]) -> list[SessionResult]:
+        """One result for each work, in order.
+
+        An event at which the models fail each time is refused, the others are not harmed. Raises TransientError where
+        an embedding endpoint or the offload store does not answer, FatalError where nothing works any more.
+        """
+        try:
+            return self._run(works)
+        except (TransientError, FatalError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the one border where a bug in a model is told from a bad event
+            if len(works) > 1:
+                return [result for work in works for result in self.process([work])]
+            if len(works[0].records) > 1:
+                return [self._one_by_one(works[0])]
+            return [self._refused(works[0], error)]
+
+    def _run(self, works: list[SessionWork]) -> list[SessionResult]:
+        sessions = [self._session(work) for work in works]
+        self._extract(sessions)
+        self._embed(sessions)
+        return [self._result(session) for session in sessions]
+
+    def _one_by_one(self, work: SessionWork) -> SessionResult:
+        """The same as the whole, only slower: each record gets the state that the one before it left."""
+        state: bytes | None = None
+        outputs: list[Output] = []
+        for record in work.records:
+            before = work.state if state is None else state
+            [result] = self.process([SessionWork(work.key, before, [record])])
+            state = state if result.state is None else result.state
+            outputs += result.outputs
+        return SessionResult(work.key, state, outputs)
+
+    def _refused(self, work: SessionWork, error: Exception) -> SessionResult:
+        """One record that fails by itself. Raises FatalError where an innocent one fails as well."""
+        self._probe(error)
+        [record] = work.records
+        message = f"extraction fails at this event each time: {_told(error)}"
+        state = _state_of(work)
+        if state is not None:
+            state.covered = max(state.covered, record.offset)
+        output = refuse(record, Refusal(Reason.EXTRACTION_FAILED, message))
+        return SessionResult(work.key, state.encode() if state else None, [output])
+
+    def _probe(self, error: Exception) -> None:
+        """A bug must not empty a topic into the dead letters: where the models fail at any text, it is theirs."""
+        try:
+            self._extractor.extract([SessionTurns(b"", [_INNOCENT])])
+            self._embedder.embed([_INNOCENT.text])
+        except TransientError:
+            raise
+        except Exception as broken:
+            raise FatalError(f"the models fail at any text, first with {_told(error)}") from broken
+
+    def _session(self, work: SessionWork) -> _Session:
+        session = _Session(work, _state_of(work))
+        for record in work.records:
+            session.jobs.append(self._job(record, session.state))
+        return session
+
+    def _job(self, record: Record, state: SessionState | None) -> _Job:
+        if state is not None:
+            if record.offset <= state.covered:
+                return _Job(record)
+            state.covered = record.offset
+        try:
+            admitted = admit(record)
+        except InvalidEvent as error:
+            return _Job(record, refusal=Refusal(error.reason, str(error)))
+        material = prepare(admitted.event, admitted.origin, self._shrink_above)
+        if state is None or material.passages or state.has_seen(admitted.origin.key):
+            return _Job(record, material=material)
+        state.take_in(admitted.origin.key)
+        return _Job(record, material=material, stateful=True)
+
+    def _extract(self, sessions: list[_Session]) -> None:
+        """One call for the whole chunk. A document, a board and a repeated event are read without the session."""
+        asked: list[SessionTurns] = []
+        takers: list[tuple[_Session | None, list[_Job]]] = []
+        for session in sessions:
+            talk = SessionTurns(session.state.extractor if session.state else b"")
+            talkers: list[_Job] = []
+            for job, material in session.live:
+                if job.stateful and material.turns:
+                    talk.turns += material.turns
+                    talkers.append(job)
+                elif material.turns:
+                    asked.append(SessionTurns(b"", list(material.turns)))
+                    takers.append((None, [job]))
+            if talkers:
+                asked.append(talk)
+                takers.append((session, talkers))
+        answers = self._extractor.extract(asked) if asked else []
+        for (session_of, jobs), answer in zip(takers, answers, strict=True):
+            if session_of is not None and session_of.state is not None:
+                session_of.state.extractor = answer.state
+            self._hand_out(jobs, answer.extractions)
+
+    def _hand_out(self, jobs: list[_Job], extractions: list[Extraction]) -> None:
+        start = 0
+        for job in jobs:
+            if job.material is None:
+                continue
+            end = start + len(job.material.turns)
+            job.findings = replace(job.findings, extraction=merged(job.material, extractions[start:end]))
+            start = end
+        if start != len(extractions):
+            raise PoisonError(f"the extractor gave {len(extractions)} extractions for {start} turns")
+
+    def _embed(self, sessions: list[_Session]) -> None:
+        """One call for the whole chunk, each different text once."""
+        if not self._embedder.dims:
+            return
+        vectors = self._vectors(text for session in sessions for _, material in session.live for text in material.texts)
+        for session in sessions:
+            for job, material in session.live:
+                job.findings = replace(job.findings, vectors={text: vectors[text] for text in material.texts})
+
+    def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:
+        different = list(dict.fromkeys(texts))
+        if not different:
+            return {}
+        rows = np.asarray(self._embedder.embed(different)).astype("<f2")
+        return {
+            text: Vector(model=self._embedder.name, packed=base64.b64encode(row.tobytes()).decode())
+            for text, row in zip(different, rows, strict=True)
+        }
+
+    def _result(self, session: _Session) -> SessionResult:
+        outputs = [self._output(job) for job in session.jobs]
+        state = session.state.encode() if session.state is not None else None
+        unchanged = state is None or all(job.refusal is None and job.material is None for job in session.jobs)
+        return SessionResult(session.work.key, None if unchanged else state, outputs)
+
+    def _output(self, job: _Job) -> Output:
+        if job.refusal is not None:
+            return refuse(job.record, job.refusal)
+        if job.material is None:
+            return Output(job.record)
+        material = self._offloaded(job.material)
+        patch = project(material, job.findings, extractor=self._extractor.name, generation=self._extractor.generation)
+        return Output(
+            job.record,
+            patch_key=record_key(material.origin.scope),
+            patch=encode(patch),
+            mentions=len(job.findings.extraction.mentions),
+            assertions=len(patch.assertions),
+        )
+
+    def _offloaded(self, material: Material) -> Material:
+        """Write what was cut away before the patch that refers to it goes anywhere."""
+        if material.large is None or material.large.whole is None:
+            return material
+        return replace(material, handle=self._store.put(material.origin.scope, material.large.whole))
+
+
+def _state_of(work: SessionWork) -> SessionState | None:
+    """The session's state: conversations alone have one, and a record without a key belongs to none."""
+    if work.key is None or not work.records or work.records[0].topic != Topic.CONVERSATION.value:
+        return None
+    return SessionState.decode(work.state)
+
+
+def _told(error: Exception) -> str:
+    """An error by its kind and place. Its text may quote the event, and what is erased must not live on in a reason."""
+    if isinstance(error, PoisonError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"

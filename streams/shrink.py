@@ -1,0 +1,151 @@
+"""Cuts a large tool result down to what memory needs; the whole goes to the offload store by its hash.
+
+JSON keeps counts, field names and their types, the first rows, and errors whole. Text keeps head and tail. Both keep
+size and SHA-256 of the whole. Pure: the same value gives the same cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+
+_ERROR = re.compile(r"error|exception|traceback|stderr|failure|fault", re.IGNORECASE)
+_FIELDS_LOOKED_AT = 200  # rows whose fields are listed
+_ERRORS_KEPT = 10
+_HEAD_SHARE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A value as memory keeps it. `whole` is what to offload: None where nothing was cut."""
+
+    value: Any
+    size: int
+    sha256: str | None = None
+    whole: bytes | None = None
+
+    @property
+    def text(self) -> str:
+        """The kept value as text: a text as it is, anything else as JSON."""
+        return self.value if isinstance(self.value, str) else orjson.dumps(self.value).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    rows: int
+    chars: int
+    keys: int
+
+
+_MEASURES = (_Measure(5, 800, 100), _Measure(3, 300, 50), _Measure(2, 120, 25), _Measure(1, 60, 10))
+
+
+def shrink(value: Any, limit: int) -> Shrunk:
+    """`value` itself if its JSON (its UTF-8 where it is a text) has at most `limit` bytes, else what memory needs."""
+    whole = value.encode() if isinstance(value, str) else orjson.dumps(value)
+    if len(whole) <= limit:
+        return Shrunk(value, len(whole))
+    sha256 = hashlib.sha256(whole).hexdigest()
+    parsed = _parsed(value)
+    cut: Any = None if isinstance(parsed, str) else _fitting(parsed, len(whole), sha256, limit)
+    if cut is None:
+        cut = head_and_tail(whole, sha256, limit // 2)
+    return Shrunk(cut, len(whole), sha256, whole)
+
+
+def head_and_tail(whole: bytes, sha256: str, room: int) -> str:
+    """The beginning and the end of a text, and between them how much is missing."""
+    head = int(room * _HEAD_SHARE)
+    tail = room - head
+    note = f"\n[… {len(whole) - room:,} of {len(whole):,} bytes cut, sha256 {sha256} …]\n"
+    return whole[:head].decode(errors="ignore") + note + whole[-tail:].decode(errors="ignore")
+
+
+def _parsed(value: Any) -> Any:
+    """The JSON value inside a text; the text itself where it is none."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+
+
+def _fitting(value: Any, size: int, sha256: str, limit: int) -> dict[str, Any] | None:
+    for measure in _MEASURES:
+        cut = {"cut": {"bytes": size, "sha256": sha256}, "kept": _summary(value, measure)}
+        if len(orjson.dumps(cut)) <= limit:
+            return cut
+    return None
+
+
+def _summary(value: Any, measure: _Measure) -> Any:
+    if isinstance(value, dict):
+        return _object(value, measure)
+    if isinstance(value, list):
+        return _rows(value, measure)
+    if isinstance(value, str) and len(value) > measure.chars:
+        head = int(measure.chars * _HEAD_SHARE)
+        return f"{value[:head]}[… {len(value) - measure.chars:,} characters cut …]{value[head - measure.chars :]}"
+    return value
+
+
+def _object(value: dict[str, Any], measure: _Measure) -> dict[str, Any]:
+    kept = {key: _field(key, inner, measure) for key, inner in islice(value.items(), measure.keys)}
+    if len(value) > measure.keys:
+        rest = list(value.items())[measure.keys :]
+        kept |= {key: inner for key, inner in rest if _is_error(key, inner)}
+        kept["… more fields"] = {"count": len(rest), "types": _types(inner for _, inner in rest)}
+    return kept
+
+
+def _field(key: str, value: Any, measure: _Measure) -> Any:
+    return value if _is_error(key, value) else _summary(value, measure)
+
+
+def _rows(rows: list[Any], measure: _Measure) -> Any:
+    if len(rows) <= measure.rows:
+        return [_summary(row, measure) for row in rows]
+    kept: dict[str, Any] = {"count": len(rows)}
+    if fields := _fields(rows):
+        kept["fields"] = dict(islice(fields.items(), measure.keys))
+    else:
+        kept["types"] = _types(rows)
+    kept["first"] = [_summary(row, measure) for row in rows[: measure.rows]]
+    wrong = (row for row in rows[measure.rows :] if isinstance(row, dict) and any(map(_is_error, row, row.values())))
+    if errors := list(islice(wrong, _ERRORS_KEPT)):
+        kept["errors"] = [_object(row, measure) for row in errors]
+    return kept
+
+
+def _fields(rows: list[Any]) -> dict[str, str]:
+    types: dict[str, set[str]] = {}
+    for row in rows[:_FIELDS_LOOKED_AT]:
+        if isinstance(row, dict):
+            for key, value in row.items():
+                types.setdefault(key, set()).add(_type(value))
+    return {key: "|".join(sorted(names)) for key, names in types.items()}
+
+
+def _types(values: Iterable[Any]) -> str:
+    return "|".join(sorted({_type(value) for value in values}))
+
+
+def _type(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    names = {int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "unknown")
+
+
+def _is_error(key: str, value: Any) -> bool:
+    """A field that tells of a failure: named like one, and not empty."""
+    return bool(value) and isinstance(value, str | dict | list) and _ERROR.search(key) is not None

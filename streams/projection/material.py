@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from memstream.schemas.board import Answered, Posted
 from memstream.schemas.conversation import Document, Message, Role
@@ -22,7 +21,6 @@ PASSAGES_EMBEDDED = 400
 PASSAGES_READ = 60
 
 NOTHING = Extraction()
-NO_VECTORS: Mapping[str, Vector] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Findings:
     """What the models made of it: the extraction (of all turns), and the vector of each text."""
 
     extraction: Extraction = NOTHING
-    vectors: Mapping[str, Vector] = field(default=NO_VECTORS)
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
 
 
 def prepare(event: Event, origin: Origin, shrink_above: int) -> Material:

@@ -1,0 +1,67 @@
+"""The service put together: routes, errors, metrics, and the connections it holds while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import metadata
+from typing import Any
+
+from fastapi import Depends, FastAPI
+
+from memstream.extractors.embedders import create_embedder
+from memstream.query import boards, entities, events, facts, problems, provenance, recall, sessions, status, traces
+from memstream.query.graph import Graph
+from memstream.query.metrics import MeasureRequests, Metrics
+from memstream.query.params import only_known_parameters
+from memstream.query.vectors import Neighbours
+from memstream.settings import Settings
+
+_DESCRIPTION = """
+Reads of the memory graph. Every data route needs `scope` and answers as of a sealed position of the log, which it
+states.
+Errors are problem details (RFC 9457). Listings go on by `next_cursor`, all pages as of the position of the first.
+"""
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The ASGI app of the read service. Connections open when it starts and close when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        key = settings.embedder_api_key
+        app.state.embedder = await asyncio.to_thread(
+            create_embedder, settings.embedder, api_key=key.get_secret_value() if key else None
+        )
+        app.state.graph = Graph.connect(settings)
+        try:
+            yield
+        finally:
+            await app.state.graph.close()
+
+    app = FastAPI(
+        title="Memstream query service",
+        version=metadata.version("memstream"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    app.state.metrics = Metrics()
+    app.state.neighbours = Neighbours()
+    problems.install(app)
+    app.add_middleware(MeasureRequests, metrics=app.state.metrics)
+    app.include_router(status.router)
+    for module in (recall, sessions, entities, facts, provenance, traces, boards, events):
+        app.include_router(module.router, dependencies=[Depends(only_known_parameters)])
+    app.state.parameters = _parameters(app.openapi())
+    return app
+
+
+def _parameters(document: dict[str, Any]) -> dict[str, set[str]]:
+    """The query parameters of each path, as the OpenAPI document states them."""
+    return {
+        path: {each["name"] for each in methods["get"].get("parameters", []) if each["in"] == "query"}
+        for path, methods in document["paths"].items()
+        if "get" in methods
+    }

@@ -1,0 +1,158 @@
+"""The paths of recall inside one scope: names, one hop further, words, meaning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from memstream.query.entities import words_rows
+from memstream.query.facts import FACTS_ABOUT, PREFERENCES_OF
+from memstream.query.graph import Reader, Row
+from memstream.query.lucene import names_query, text_query, words_of
+from memstream.query.names import ENTITIES_BY_NORM, clusters_of
+from memstream.query.prompts import names_in
+from memstream.query.recall_rank import Candidate, Kind, Path, Reason
+from memstream.query.statements import scoped
+from memstream.query.vectors import Neighbours
+from memstream.schemas.names import normalise_name
+
+MAX_ENTITIES = 24
+MAX_ENTITY_FACTS = 60
+MAX_NEIGHBOURS = 24
+MAX_HOP_FACTS = 40
+MAX_HITS = 60
+
+HIT_FIELDS: Final = """
+    labels(n) AS labels, n.id AS id, n.event_id AS event_id, n.session_id AS session_id, n.role AS role,
+    coalesce(n.speaker, n.name, n.agent_id, n.role) AS speaker, n.text AS text, n.time AS time, n.claim AS claim,
+    n.slot AS slot, n.subject AS subject, n.subject_name AS subject_name, n.predicate AS predicate,
+    n.object AS object, n.object_name AS object_name, n.value AS value, coalesce(n.negated, false) AS negated,
+    n.valid_from AS valid_from, n.valid_to AS valid_to, coalesce(n.start_known, true) AS start_known,
+    coalesce(n.holds, true) AS holds, n.confidence AS confidence, coalesce(n.support, 1) AS support,
+    n.said_first AS said_first, n.said_last AS said_last, n.document AS document
+"""
+
+# The full-text index over texts that all scopes share: the scope is a required term and is filtered again.
+BY_WORDS = scoped(
+    "recall by words",
+    """
+    CALL db.index.fulltext.queryNodes('memstream_text', $query, {limit: $fetch}) YIELD node AS n, score
+    WHERE n.scope = $scope AND n.at <= $position AND (n.ended_at IS NULL OR n.ended_at > $position)
+      AND ($superseded OR coalesce(n.holds, true)) AND NOT coalesce(n.recalled, false) AND n.text <> ''
+    WITH n, score ORDER BY score DESC, n.id LIMIT $limit
+    RETURN """
+    + HIT_FIELDS,
+)
+
+_KINDS: Final = {
+    "Fact": Kind.FACT,
+    "Preference": Kind.PREFERENCE,
+    "Message": Kind.MESSAGE,
+    "Passage": Kind.PASSAGE,
+    "BoardItem": Kind.BOARD_ITEM,
+}
+
+
+class Found:
+    """The candidates of one scope; what two paths find is one candidate with two reasons."""
+
+    def __init__(self, scope: str, place: int) -> None:
+        self._scope = scope
+        self._place = place
+        self._by_id: dict[tuple[Kind, str], Candidate] = {}
+
+    def add(self, kind: Kind, rows: Sequence[Row], path: Path, detail: str) -> None:
+        """Rows of one kind in the order of a path's ranks."""
+        self.add_ranked([(kind, row) for row in rows], path, detail)
+
+    def add_hits(self, rows: Sequence[Row], path: Path, detail: str) -> None:
+        """Rows with `labels`, in the order of a path's ranks."""
+        kinds = [next((kind for label, kind in _KINDS.items() if label in row["labels"]), None) for row in rows]
+        self.add_ranked([(kind, row) for kind, row in zip(kinds, rows, strict=True) if kind], path, detail)
+
+    def add_ranked(self, ranked: Sequence[tuple[Kind, Row]], path: Path, detail: str) -> None:
+        """Rows of any kind in the order of a path's ranks."""
+        for rank, (kind, row) in enumerate(ranked, start=1):
+            candidate = self._by_id.setdefault(
+                (kind, row["id"]), Candidate(kind, row["id"], self._scope, self._place, row)
+            )
+            candidate.reasons.append(Reason(path, rank, detail))
+
+    def candidates(self) -> list[Candidate]:
+        """All of them."""
+        return list(self._by_id.values())
+
+
+async def find(
+    reader: Reader, place: int, prompt: str, vector: list[float] | None, neighbours: Neighbours, *, superseded: bool
+) -> tuple[list[Candidate], list[Row]]:
+    """What one scope has for a prompt, and the entities that the prompt names there."""
+    found = Found(reader.scope, place)
+    entities, words, nearest = await asyncio.gather(
+        _named(reader, prompt),
+        _by_words(reader, prompt, superseded),
+        neighbours.nearest(reader, vector, MAX_HITS) if vector else _nothing(),
+    )
+    if entities:
+        await _about(reader, prompt, entities, found)
+    found.add_hits(words, Path.WORDS, "its words")
+    found.add_hits(nearest, Path.MEANING, "its meaning")
+    return found.candidates(), entities
+
+
+async def _nothing() -> list[Row]:
+    return []
+
+
+async def _by_words(reader: Reader, prompt: str, superseded: bool) -> list[Row]:
+    query = text_query(reader.scope, prompt)
+    if query is None:
+        return []
+    return await reader.rows(BY_WORDS, query=query, fetch=4 * MAX_HITS, limit=MAX_HITS, superseded=superseded)
+
+
+async def _named(reader: Reader, prompt: str) -> list[Row]:
+    """The entities that a prompt names: by whole name or alias, else by a word of the name."""
+    names = names_in(prompt)
+    query = names_query(reader.scope, prompt)
+    exact, similar = await asyncio.gather(
+        reader.rows(ENTITIES_BY_NORM, norms=names),
+        words_rows(reader, query, MAX_ENTITIES) if query else _nothing(),
+    )
+    wanted = set(names)
+    known = {row["id"]: row for row in exact}
+    for row in similar:
+        if wanted & {normalise_name(alias) for alias in row["aliases"]}:
+            known.setdefault(row["id"], row)
+    if known:
+        order = {name: place for place, name in enumerate(names)}
+        first = len(order)
+        return sorted(known.values(), key=lambda row: (order.get(row["norm"], first), row["id"]))[:MAX_ENTITIES]
+    return similar[: MAX_ENTITIES // 4]
+
+
+async def _about(reader: Reader, prompt: str, entities: list[Row], found: Found) -> None:
+    """Facts about the named entities and what is the same as them, their preferences, and one hop further."""
+    ids = [row["id"] for row in entities]
+    clusters = await clusters_of(reader, ids)
+    members = sorted(set().union(*clusters.values()))
+    facts, tastes = await asyncio.gather(
+        reader.rows(FACTS_ABOUT, ids=members, limit=MAX_ENTITY_FACTS),
+        reader.rows(PREFERENCES_OF, holders=members, id="", superseded=False, limit=MAX_ENTITY_FACTS),
+    )
+    ranked = [(Kind.FACT, row) for row in facts] + [(Kind.PREFERENCE, row) for row in tastes]
+    names = ", ".join(row["name"] or row["norm"] for row in entities[:3])
+    found.add_ranked(_by_overlap(prompt, ranked), Path.ENTITY, f"about {names}")
+    ends = {end for row in facts for end in (row["subject"], row["object"]) if end} - set(members)
+    if ends:
+        further = await reader.rows(FACTS_ABOUT, ids=sorted(ends)[:MAX_NEIGHBOURS], limit=MAX_HOP_FACTS)
+        near = {row["id"] for row in facts}
+        beyond = [(Kind.FACT, row) for row in further if row["id"] not in near]
+        found.add_ranked(_by_overlap(prompt, beyond), Path.HOP, f"one hop from {names}")
+
+
+def _by_overlap(prompt: str, ranked: list[tuple[Kind, Row]]) -> list[tuple[Kind, Row]]:
+    """Those that share most words with the prompt first; otherwise in their order (the newest first)."""
+    words = set(words_of(prompt))
+    return sorted(ranked, key=lambda entry: -len(words & set(words_of(entry[1]["text"].replace("_", " ")))))

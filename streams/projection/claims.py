@@ -1,4 +1,4 @@
-"""Slots, claims and places: what makes two assertions speak of one thing, and in which order they count.
+"""Slots, claims and keys: what makes two assertions speak of one thing, and in which order they were said.
 
 A slot is where values compete: (scope, subject, predicate) and, for a predicate that holds many, the object. A claim is
 one value of a slot. Symmetric predicates are stored in one direction (the lesser entity id first), those with an
@@ -102,13 +102,10 @@ def retraction_id(event_key: str, ordinal: int) -> str:
     return hash_of("retraction", event_key, str(ordinal))
 
 
-def place(origin: Origin, ordinal: int, valid_from: str | None, valid_to: str | None) -> str:
-    """Where an assertion stands in its slot: (effective from, said at, sequence, source, event id, ordinal) as a text.
-
-    Effective from is the stated start; where none is stated the time it was said, or the stated end if that is earlier.
-    """
-    start = valid_from or min(origin.time, valid_to or origin.time)
-    return _PART.join((start, origin.order, f"{ordinal:06d}"))
+def said_key(origin: Origin, ordinal: int) -> str:
+    """The place of an assertion among all that was said: (said at, sequence, source, event id, ordinal) as a text."""
+    said, _, _ = origin.order.rpartition(_PART)
+    return said + _PART + f"{ordinal:06d}"
 
 
 def _directed(left: Term, predicate: str, right: Term) -> tuple[Term, str, Term]:

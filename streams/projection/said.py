@@ -23,10 +23,10 @@ from memstream.streams.projection.claims import (
     Term,
     assertion_id,
     claim_of,
-    place,
     preference_slot,
     preference_value,
     retraction_id,
+    said_key,
 )
 from memstream.streams.projection.names import Ref
 from memstream.streams.projection.phrases import fact_text, preference_text
@@ -118,7 +118,7 @@ def add_fact(
         valid_from=said.valid_from,
         valid_to=said.valid_to,
         said_at=origin.time,
-        key=place(origin, ordinal, said.valid_from, said.valid_to),
+        key=said_key(origin, ordinal),
         confidence=confidence,
         open=claim.open,
         text=fact_text(claim.subject.name, claim.predicate, shown, negated=said.negated),
@@ -188,7 +188,7 @@ def add_preference(rows: Rows, said: Taste, source: Ref | None = None, props: di
         value=said.object,
         value_key=value_key,
         said_at=origin.time,
-        key=place(origin, ordinal, None, None),
+        key=said_key(origin, ordinal),
         confidence=said.confidence,
         text=preference_text(holder.name, said.polarity, said.object, said.over, said.context),
         source_label=source.label if source else None,

@@ -18,7 +18,6 @@ PORT_VARIABLES = {
     QUERY: "MEMSTREAM_QUERY_PORT",
 }
 _WORDS = {EXTRACT: ("worker", "--stage", "extract"), SINK: ("worker", "--stage", "sink"), QUERY: ("serve",)}
-_PATHS = {EXTRACT: "/metrics", SINK: "/metrics", QUERY: "/health/ready"}
 
 
 def usual_port(part: str, settings: Settings) -> int:
@@ -33,7 +32,7 @@ def app_parts(settings: Settings, ports: Mapping[str, int]) -> list[PartSpec]:
         PartSpec(
             name=part,
             argv=(sys.executable, "-m", "memstream.cli", *_WORDS[part]),
-            health=partial(http_health, f"http://127.0.0.1:{ports[part]}{_PATHS[part]}"),
+            health=partial(http_health, f"http://127.0.0.1:{ports[part]}/ready"),
             env={"MEMSTREAM_DATA_DIR": str(settings.data_dir), PORT_VARIABLES[part]: str(ports[part])},
             ports={"http": ports[part]},
             start_timeout=120,

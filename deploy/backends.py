@@ -91,7 +91,7 @@ class ComposeBackend:
         """The project with the variables of stack.env, which the file asks for at every command."""
         known = self._known()
         variables = {name: value for name, value in known.items() if name.endswith("_PORT")}
-        variables["NEO4J_PASSWORD"] = known.get("MEMSTREAM_NEO4J_PASSWORD", "not-started-yet")
+        variables["MEMSTREAM_NEO4J_PASSWORD"] = known.get("MEMSTREAM_NEO4J_PASSWORD", "not-started-yet")
         return Compose(self._command, self._project, {**variables, **more})
 
     def runs(self, part: str) -> bool:
@@ -101,7 +101,7 @@ class ComposeBackend:
     def start(self, parts: list[str], places: Places, password: str, health: Mapping[str, HealthCheck]) -> None:  # noqa: ARG002
         """Let compose start the parts; it leaves running ones alone."""
         ports = {name: str(port) for part in parts for name, port in places.of(part).items()}
-        self.compose(NEO4J_PASSWORD=password, **ports).up(parts)
+        self.compose(MEMSTREAM_NEO4J_PASSWORD=password, **ports).up(parts)
 
     def failure(self, part: str) -> str | None:
         """None while the container is not at an end."""

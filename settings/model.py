@@ -76,6 +76,10 @@ class Settings(BaseSettings):
         "memstream", description="First part of every consumer group's name."
     )
 
+    publish_timeout: float = Field(
+        30.0, gt=0, le=3_600, description="Seconds in which the broker must ack an event; else publishing it fails."
+    )
+
     neo4j_uri: Annotated[str, AfterValidator(check_neo4j_uri)] = Field(
         "bolt://127.0.0.1:7687", description="Neo4j's address: bolt:// or neo4j://, +s with TLS."
     )
@@ -101,6 +105,7 @@ class Settings(BaseSettings):
     query_url: Annotated[str, AfterValidator(check_http_url)] = Field(
         default_factory=_query_address, description="Where readers find the query service; else its host and port."
     )
+    metrics_host: str = Field("127.0.0.1", min_length=1, description="Address that the workers' metrics listen on.")
     metrics_port_extract: Port = Field(8701, description="Prometheus metrics of the extraction worker.")
     metrics_port_sink: Port = Field(8702, description="Prometheus metrics of the sink worker.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")

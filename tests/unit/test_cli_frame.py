@@ -1,0 +1,108 @@
+"""The frame of the command line: lazy commands, help with examples, errors without tracebacks."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memstream.cli.lazy import load_command
+from memstream.cli.table import COMMANDS, Entry
+
+_BLOCK = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Block())
+from memstream.cli.main import main
+sys.argv = ["memstream", *{words!r}]
+main()
+"""
+
+
+def _run(
+    *words: str, blocked: tuple[str, ...] = (), cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTREAM_")}
+    return subprocess.run(
+        [sys.executable, "-c", _BLOCK.format(blocked=set(blocked), words=words)],
+        env={**clean, "COLUMNS": "200", "TERM": "dumb", **env},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_help_lists_the_commands_without_importing_them() -> None:
+    """`memstream --help` works where no extra is installed."""
+    told = _run("--help", blocked=("neo4j", "psutil", "faust", "spacy", "fastapi", "uvicorn", "numpy", "onnxruntime"))
+    assert told.returncode == 0, told.stderr
+    there = [entry for entry in COMMANDS if importlib.util.find_spec(entry.target.partition(":")[0])]
+    for entry in there:
+        assert entry.name in told.stdout
+        assert entry.help in told.stdout
+
+
+def test_no_words_show_the_help() -> None:
+    """`memstream` alone says what there is."""
+    assert "Usage: memstream" in _run().stdout + _run().stderr
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_each_command_resolves_and_has_help_with_an_example(entry: Entry) -> None:
+    """Each entry of the table leads to a command whose help shows how it is used."""
+    assert load_command(entry).name == entry.name
+    told = _run(entry.name, "--help")
+    assert told.returncode == 0, told.stderr
+    assert f"Usage: memstream {entry.name}" in told.stdout
+    assert "Example" in told.stdout
+    assert f"memstream {entry.name}" in told.stdout.split("Example")[1]
+
+
+def test_a_missing_extra_is_told_with_the_command_that_installs_it() -> None:
+    """Without the extra a command says which one it needs, and ends with 1."""
+    told = _run("up", blocked=("neo4j",))
+    assert told.returncode == 1
+    assert "pip install 'memstream[streams]'" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_an_error_of_ours_is_a_message_and_exit_code_1(tmp_path: Path) -> None:
+    """No traceback, unless it is asked for."""
+    told = _run("settings", MEMSTREAM_PARTITIONS="many")
+    assert told.returncode == 1
+    assert "MEMSTREAM_PARTITIONS" in told.stderr
+    assert "Traceback" not in told.stderr
+    assert "Traceback" in _run("--debug", "settings", MEMSTREAM_PARTITIONS="many").stderr
+
+
+def test_an_unknown_command_suggests_the_nearest() -> None:
+    """A slip of the finger is answered with exit code 2."""
+    told = _run("stauts")
+    assert told.returncode == 2
+    assert "stauts" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_the_version_is_told() -> None:
+    """`--version` prints name and number."""
+    assert _run("--version").stdout.startswith("memstream 0.")
+
+
+def test_settings_for_programs(tmp_path: Path) -> None:
+    """`settings --json` is a list of rows; secrets stay hidden; a misspelt variable is pointed out to people."""
+    rows = json.loads(_run("settings", "--json", cwd=tmp_path, MEMSTREAM_NEO4J_PASSWORD="swordfish").stdout)
+    mine = next(row for row in rows if row["variable"] == "MEMSTREAM_NEO4J_PASSWORD")
+    assert (mine["value"], mine["source"]) == ("********", "environment")
+    told = _run("settings", cwd=tmp_path, MEMSTREAM_PARTITONS="3")
+    assert "did you mean MEMSTREAM_PARTITIONS?" in told.stderr
+    assert "MEMSTREAM_KAFKA_BOOTSTRAP" in told.stdout

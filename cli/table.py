@@ -28,7 +28,7 @@ COMMANDS = (
     Entry("down", "memstream.cli.stack:down", "Stop all that `up` started.", STACK, "streams"),
     Entry("status", "memstream.cli.stack:status", "Show what runs, where, and how it is.", STACK, "streams"),
     Entry("logs", "memstream.cli.stack:logs", "Show what the parts said.", STACK, "streams"),
-    Entry("worker", "memstream.cli.worker:app", "Run the stream workers: extract, sink, or both.", STACK, "streams"),
+    Entry("worker", "memstream.cli.worker:worker", "Run the stream workers: extract, sink, or both.", STACK, "streams"),
     Entry("serve", "memstream.cli.serve:app", "Run the query service.", STACK, "query"),
     Entry("publish", "memstream.cli.publish:app", "Publish events or recorded conversations from a file.", WRITE),
     Entry(
@@ -40,6 +40,8 @@ COMMANDS = (
     ),
     Entry("recall", "memstream.cli.recall:app", "Ask the memory, and get an answer with its sources.", READ),
     Entry("schemas", "memstream.cli.schemas:app", "Export JSON Schemas and the AsyncAPI document.", LOOK),
+    Entry("topics", "memstream.cli.topics:app", "Make, list and check the topics.", LOOK, "streams"),
+    Entry("dlq", "memstream.cli.dlq:app", "Look at the dead letters, with their reasons.", LOOK, "streams"),
     Entry(
         "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
     ),

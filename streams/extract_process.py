@@ -1,0 +1,102 @@
+"""What an extraction process is made of, put together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+import structlog
+
+from memstream.schemas.topics import EVENT_TOPICS
+from memstream.settings import Settings
+from memstream.streams import metrics
+from memstream.streams.admission import refuse
+from memstream.streams.broker import wait_for_broker
+from memstream.streams.chunk import ChunkConfig, ChunkWorker
+from memstream.streams.extract_stage import STAGE, ExtractStage
+from memstream.streams.faust_source import FaustSource, SourcePlan
+from memstream.streams.monitor import Monitor, Readiness, unless_stopped
+from memstream.streams.pool import Pool
+from memstream.streams.pool_child import Worker
+from memstream.streams.topics_admin import create_topics
+
+log = structlog.get_logger(__name__)
+
+_LAG_SECONDS = 2.0
+
+
+def group_of(settings: Settings) -> str:
+    """The consumer group of the extraction stage of a lineage."""
+    return f"{settings.group_prefix}.{settings.topic_prefix}.extract"
+
+
+async def run_extract(settings: Settings, instance: str, stop: asyncio.Event) -> None:
+    """Run the stage until `stop`. Raises what makes it impossible to go on."""
+    key = settings.embedder_api_key
+    config = ChunkConfig(
+        offload_url=settings.offload_url,
+        extractor=settings.extractor,
+        embedder=settings.embedder,
+        embedder_api_key=key.get_secret_value() if key is not None else None,
+        offload_threshold=settings.offload_threshold,
+    )
+    await run_with(settings, instance, stop, partial(ChunkWorker, config))
+
+
+async def run_with(settings: Settings, instance: str, stop: asyncio.Event, factory: Callable[[], Worker]) -> None:
+    """Run the stage with the workers that `factory` makes."""
+    ready = Readiness("starting")
+    monitor = Monitor(settings.metrics_port_extract, STAGE, ready)
+    serving = asyncio.create_task(monitor.run())
+    pool = Pool(factory, settings.extract_process_count, refuse)
+    try:
+        if await unless_stopped(stop, _prepare(settings, pool, ready)):
+            await _work(settings, instance, stop, pool, ready)
+    finally:
+        serving.cancel()
+        await pool.close()
+
+
+async def _prepare(settings: Settings, pool: Pool, ready: Readiness) -> None:
+    """The broker, the topics and the models: all that must be there before a partition is taken."""
+    ready.reason = "waiting for Kafka"
+    await wait_for_broker(settings)
+    made = await create_topics(settings)
+    if made:
+        log.info("topics_made", topics=made)
+    ready.reason = "loading the models"
+    await pool.warm_up()
+    log.info("models_loaded", processes=settings.extract_process_count)
+
+
+async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Pool, ready: Readiness) -> None:
+    group = group_of(settings)
+    stage = ExtractStage(settings, group, pool)
+    plan = SourcePlan(group, f"{group}.{instance}", tuple(EVENT_TOPICS), settings.extract_batch)
+    source = FaustSource(settings, plan, stage.keep_only)
+    ready.reason = "joining the consumer group"
+
+    def failed(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            source.fail(error)
+
+    working = asyncio.create_task(stage.run())
+    working.add_done_callback(failed)
+    watching = asyncio.create_task(_watch(source, ready))
+    try:
+        await source.run(stage.take, stop)
+    finally:
+        ready.reason = "stopping"
+        watching.cancel()
+        working.cancel()
+    await stage.close()
+
+
+async def _watch(source: FaustSource, ready: Readiness) -> None:
+    while True:
+        if source.ready:
+            ready.reason = None
+            for (topic, partition), lag in source.lag().items():
+                metrics.LAG.labels(STAGE, topic, partition).set(lag)
+        await asyncio.sleep(_LAG_SECONDS if source.ready else 0.1)

@@ -1,0 +1,191 @@
+"""The extraction stage: batches of events in, patches out, nothing acked before its patches are durable.
+
+Two loops in a row. The first works batches off in the pool, one after the other, because a session's next records need
+the state that its earlier ones left. The second hands each batch over, one Kafka transaction per source partition, and
+acks it, while the first is at the next batch already. Anything that goes wrong ends the process: it starts again at
+what was not acked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from memstream.schemas.errors import FatalError
+from memstream.schemas.events import EVENT_TYPES
+from memstream.schemas.topics import Topic
+from memstream.settings import Settings
+from memstream.streams import metrics
+from memstream.streams.dead_letters import write_letter
+from memstream.streams.faust_source import SourceBatch, SourcePartition
+from memstream.streams.outlet import Message, Outlet
+from memstream.streams.pool import Pool
+from memstream.streams.records import Output, Record, SessionResult, SessionWork
+from memstream.streams.state_store import SessionStates
+
+STAGE = "extract"
+_BATCHES_HELD = 2
+
+
+@dataclass(slots=True)
+class _Handover:
+    """What a batch became, by the partition that its records came from."""
+
+    batches: Sequence[SourceBatch]
+    messages: dict[SourcePartition, list[Message]] = field(default_factory=dict)
+    offsets: dict[SourcePartition, int] = field(default_factory=dict)
+
+
+class ExtractStage:
+    """Works off what a source gives to `take`, as long as `run` runs."""
+
+    def __init__(self, settings: Settings, group: str, pool: Pool) -> None:
+        self._settings = settings
+        self._group = group
+        self._pool = pool
+        self._states = SessionStates(settings)
+        self._outlets: dict[SourcePartition, Outlet] = {}
+        self._waiting: deque[SourceBatch] = deque()
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._done: asyncio.Queue[_Handover] = asyncio.Queue(maxsize=1)
+
+    async def take(self, batch: SourceBatch) -> None:
+        """Put a batch in line; returns when there is room for another."""
+        self._waiting.append(batch)
+        self._arrived.set()
+        if sum(len(waiting.records) for waiting in self._waiting) >= _BATCHES_HELD * self._settings.extract_batch:
+            self._room.clear()
+        await self._room.wait()
+
+    async def run(self) -> None:
+        """Work until cancelled. Raises what makes it impossible to go on; the process must end then."""
+        loops = [asyncio.ensure_future(self._extract()), asyncio.ensure_future(self._hand_over())]
+        try:
+            ended, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_EXCEPTION)
+            for loop in ended:
+                await loop
+        finally:
+            for loop in loops:
+                loop.cancel()
+
+    async def keep_only(self, assigned: frozenset[SourcePartition]) -> None:
+        """Let go of partitions that are not ours any more. Called while nothing is in flight."""
+        for gone in self._outlets.keys() - assigned:
+            if gone[0] == Topic.CONVERSATION:
+                self._states.forget(gone[1])
+            await self._outlets.pop(gone).stop()
+
+    async def close(self) -> None:
+        """Close the producers."""
+        await asyncio.gather(*(outlet.stop() for outlet in self._outlets.values()))
+
+    async def _extract(self) -> None:
+        while True:
+            batches = await self._next()
+            records = [record for batch in batches for record in batch.records]
+            metrics.BATCH.labels(STAGE).observe(len(records))
+            await self._open({(record.topic, record.partition) for record in records})
+            works = self._group_by_key(records)
+            started = time.monotonic()
+            results = await self._pool.process(list(works.values()))
+            metrics.SECONDS.labels(STAGE, "extract").observe(time.monotonic() - started)
+            await self._done.put(self._handover(batches, records, works, results))
+
+    async def _next(self) -> list[SourceBatch]:
+        """Whole batches that wait, together at most as many records as a batch may have (or one batch)."""
+        await self._arrived.wait()
+        taken = [self._waiting.popleft()]
+        size = len(taken[0].records)
+        while self._waiting and size + len(self._waiting[0].records) <= self._settings.extract_batch:
+            taken.append(self._waiting.popleft())
+            size += len(taken[-1].records)
+        if not self._waiting:
+            self._arrived.clear()
+        self._room.set()
+        return taken
+
+    async def _open(self, partitions: Iterable[SourcePartition]) -> None:
+        """Take over partitions that come up for the first time: fence their last holder, then read the states back."""
+        new = [partition for partition in partitions if partition not in self._outlets]
+        outlets = {partition: Outlet(self._settings, self._group, *partition) for partition in new}
+        await asyncio.gather(*(outlet.start() for outlet in outlets.values()))
+        await self._states.load(number for topic, number in new if topic == Topic.CONVERSATION)
+        self._outlets.update(outlets)
+
+    def _group_by_key(self, records: Iterable[Record]) -> dict[tuple[str, int, bytes | None], SessionWork]:
+        works: dict[tuple[str, int, bytes | None], SessionWork] = {}
+        for record in records:
+            place = (record.topic, record.partition, record.key)
+            work = works.get(place)
+            if work is None:
+                has_state = record.topic == Topic.CONVERSATION
+                state = self._states.get(record.partition, record.key) if has_state else b""
+                work = works[place] = SessionWork(record.key, state)
+            work.records.append(record)
+        return works
+
+    def _handover(
+        self,
+        batches: Sequence[SourceBatch],
+        records: Iterable[Record],
+        works: dict[tuple[str, int, bytes | None], SessionWork],
+        results: Iterable[SessionResult],
+    ) -> _Handover:
+        handover = _Handover(batches)
+        outputs: dict[tuple[str, int, int], Output] = {}
+        states: dict[SourcePartition, list[Message]] = {}
+        for (topic, partition, key), result in zip(works, results, strict=True):
+            outputs.update({(topic, partition, output.record.offset): output for output in result.outputs})
+            if topic == Topic.CONVERSATION and result.state is not None and key is not None:
+                self._states.put(partition, key, result.state)
+                message = Message(Topic.SESSION_STATE, key, result.state, partition=partition)
+                states.setdefault((topic, partition), []).append(message)
+        for record in records:  # patches leave in the order of the log
+            source = (record.topic, record.partition)
+            handover.offsets[source] = record.offset + 1
+            output = outputs.get((*source, record.offset))
+            if output is None:
+                raise FatalError(
+                    f"extraction gave nothing for {record.topic}-{record.partition} offset {record.offset}"
+                )
+            handover.messages.setdefault(source, []).extend(_messages(output))
+        for source, messages in states.items():
+            handover.messages[source].extend(messages)
+        return handover
+
+    async def _hand_over(self) -> None:
+        while True:
+            handover = await self._done.get()
+            started = time.monotonic()
+            await asyncio.gather(
+                *(
+                    self._outlets[source].hand_over(messages, self._group, handover.offsets[source])
+                    for source, messages in handover.messages.items()
+                )
+            )
+            metrics.SECONDS.labels(STAGE, "hand_over").observe(time.monotonic() - started)
+            for batch in handover.batches:
+                await batch.ack()
+
+
+def _messages(output: Output) -> Iterable[Message]:
+    record, refusal = output.record, output.refusal
+    if output.patch is not None:
+        metrics.PATCH_BYTES.observe(len(output.patch))
+        yield Message(Topic.PATCHES, output.patch_key, output.patch)
+    if refusal is not None:
+        metrics.DEAD_LETTERS.labels(STAGE, refusal.reason.value).inc()
+        letter = write_letter(record, refusal, STAGE)
+        yield Message(Topic.DEAD_LETTER, letter.key, letter.value, letter.headers)
+    outcome = "refused" if refusal is not None else "repeated" if output.patch is None else "patched"
+    metrics.EVENTS.labels(STAGE, _type_of(record), outcome).inc()
+
+
+def _type_of(record: Record) -> str:
+    told = next((value for name, value in record.headers if name == "ce_type"), b"").decode("utf-8", "replace")
+    return told if told in EVENT_TYPES else "other"

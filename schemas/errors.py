@@ -28,6 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memstream.schemas.events import Event
 
 
 class MemstreamError(Exception):
@@ -126,11 +130,15 @@ class StackError(UsageError):
 
 
 class PublishError(UsageError):
-    """Events that were not acked. `event_ids` names them, in the order of publishing."""
+    """Events that were not acked. `event_ids` names them, in the order of publishing.
 
-    def __init__(self, message: str, event_ids: Sequence[str] = ()) -> None:
+    `events` are the events themselves, to be published again as they are: the graph takes each id once.
+    """
+
+    def __init__(self, message: str, event_ids: Sequence[str] = (), events: Sequence[Event] = ()) -> None:
         super().__init__(message)
         self.event_ids = tuple(event_ids)
+        self.events = tuple(events)
 
 
 class NotVisibleError(UsageError):

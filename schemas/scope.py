@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from memstream.schemas.errors import InvalidScope
 from memstream.schemas.limits import MAX_SCOPE, MAX_SCOPE_SEGMENTS, MAX_SEGMENT
@@ -16,6 +17,7 @@ from memstream.schemas.limits import MAX_SCOPE, MAX_SCOPE_SEGMENTS, MAX_SEGMENT
 _REFUSED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
+@lru_cache(maxsize=8_192)
 def parse_scope(text: str) -> str:
     """The scope itself if it is well formed.
 

@@ -44,7 +44,7 @@ class Environment(Data):
 
 
 class TraceStarted(Data):
-    """A run on a task begins; where an agent called another, `parent_trace_id` and `parent_step_id` tell at which step."""
+    """A run on a task begins; `parent_trace_id` and `parent_step_id` tell at which step of another it was called."""
 
     trace_id: Id
     task: Text

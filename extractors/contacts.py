@@ -1,0 +1,106 @@
+"""Addresses and numbers beside a name, and lists: "Wangari Mutua, storage lead, +254 700 555 384"."""
+
+from __future__ import annotations
+
+import re
+
+from memstream.extractors.frames import Frame
+from memstream.extractors.nominals import role_head, say_role
+from memstream.extractors.reading import FIRST, Named, Reading, Ref
+from memstream.extractors.values import EMAIL, PHONE, TIMEZONE
+
+_BREAK = re.compile(r"[\n;|]|(?<=[.!?])\s")
+
+
+def match_contacts(reading: Reading) -> None:
+    """Give each e-mail address and telephone number to the person it stands beside."""
+    text = reading.tree.text
+    for pattern, predicate in ((EMAIL, "has_email"), (PHONE, "has_phone")):
+        for m in pattern.finditer(text):
+            value = m[0].strip().rstrip(".")
+            if predicate == "has_phone" and (sum(c.isdigit() for c in value) < 7 or _in_date(reading, m.start(), m.end())):
+                continue
+            holder = _holder(reading, m.start())
+            if holder is not None:
+                frame = _frame(reading, m.start())
+                if frame is not None and (frame.unsure in ("question", "quoted") or frame.negated):
+                    continue
+                reading.say(holder, predicate, value, rule="beside a name", dated=False, presupposed=True)
+    _zones(reading)
+
+
+def _in_date(reading: Reading, start: int, end: int) -> bool:
+    return any(t.start < end and start < t.end for t in reading.times)
+
+
+def _frame(reading: Reading, position: int) -> Frame | None:
+    token = reading.token_at(position)
+    return reading.owner.get(token) if token is not None else None
+
+
+def _segment(text: str, position: int) -> int:
+    """Where the line or sentence of a position begins."""
+    begin = 0
+    for m in _BREAK.finditer(text, 0, position):
+        if text[m.start() - 2 : m.start()] not in ("Mr", "rs", "Dr"):
+            begin = m.end()
+    return begin
+
+
+def _holder(reading: Reading, position: int) -> Ref | None:
+    """The last person named before it in the same line or sentence; the speaker for "me" and "my"."""
+    tree = reading.tree
+    begin = _segment(tree.text, position)
+    best: Ref | None = None
+    for i in range(len(tree)):
+        if tree.at[i] < begin:
+            continue
+        if tree.at[i] >= position:
+            break
+        if tree.lower[i] in FIRST and tree.lower[i] in ("me", "my", "i", "mine"):
+            best = Ref(reading.speaker, "")
+        elif i in reading.cover and reading.cover[i].known.type in ("Person", "Organization"):
+            best = reading.ref(i)
+        elif tree.lower[i] in ("he", "she", "her", "his", "him"):
+            best = reading.ref(i) or best
+    return best
+
+
+def _zones(reading: Reading) -> None:
+    """"timezone: Africa/Tunis", "I'm on PKT"."""
+    text = reading.tree.text
+    for m in TIMEZONE.finditer(text):
+        before = text[max(0, m.start() - 40) : m.start()].lower()
+        if "zone" in before and "user" in before or re.search(r"\b(?:my|user'?s?) (?:time ?zone|tz)\W+(?:is\W+)?$", before):
+            reading.say(Ref(reading.speaker, ""), "has_timezone", m[0], rule="zone", dated=False)
+
+
+def match_fragments(reading: Reading) -> None:
+    """Lines without a verb that begin with a name: "Wangari Mutua, storage lead", "- Jelena Kostić: network engineer"."""
+    tree = reading.tree
+    for n in reading.named:
+        if n.known.type != "Person":
+            continue
+        end = n.span.end
+        if end + 1 >= len(tree) or tree.lower[end] not in (",", ":", "-", "–", "—", "(", "="):
+            continue
+        _fragment_role(reading, n, end + 1)
+
+
+def _fragment_role(reading: Reading, n: Named, start: int) -> None:
+    """A role that fills the whole of the next comma-separated piece."""
+    tree = reading.tree
+    end = start
+    while end < len(tree) and tree.words[end] not in (",", ";", ".", ")", "!", "?", ":") and "\n" not in tree.words[end] and end - start < 9:
+        end += 1
+    heads = [i for i in range(start, end) if role_head(reading, i) and tree.pos[i] in ("NOUN", "PROPN")]
+    if not heads:
+        return
+    i = heads[0]
+    if any(tree.pos[k] in ("VERB", "AUX", "PRON") and tree.lower[k] not in ("our", "my", "the") for k in range(start, i)) or i - start > 5:
+        return
+    if tree.tag[i] == "NNS" or any(k in reading.cover for k in range(start, i)):
+        return
+    if tree.dep[i] in ("nsubj", "nsubjpass", "dobj") and tree.head[i] != n.span.end - 1:
+        return
+    say_role(reading, reading.ref(n.span.end - 1) or Ref(n.known, ""), i)

@@ -1,0 +1,49 @@
+"""The spaCy pipeline, made once per process from pipeline.cfg."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Iterable, Iterator
+from importlib import resources
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from memstream.extractors.identifiers import is_identifier_token
+from memstream.schemas.errors import SettingsError
+
+CONFIG = "pipeline.cfg"
+
+
+@functools.cache
+def pipeline(model: str | None = None) -> tuple[Language, int]:
+    """The loaded pipeline and its batch size; `model` overrides the one of the config file.
+
+    Raises SettingsError where the model is not installed.
+    """
+    with resources.as_file(resources.files("memstream.extractors") / CONFIG) as path:
+        config = spacy.util.load_config(path)["pipeline"]
+    name = model or config["model"]
+    if importlib.util.find_spec(name) is None:
+        raise SettingsError(
+            f"the spaCy model {name!r} is not installed; run: pip install 'memstream[streams]'"
+            " (or install that model's own package)"
+        )
+    wanted = set(config["components"])
+    unwanted = [component for component in spacy.info(name)["components"] if component not in wanted]
+    nlp = spacy.load(name, exclude=unwanted)
+    nlp.tokenizer.token_match = _whole
+    return nlp, int(config["batch_size"])
+
+
+def _whole(text: str) -> bool:
+    """Strings that the tokenizer keeps in one piece: "payments-gw", "RL-77", "src/app.py"."""
+    return is_identifier_token(text)
+
+
+def parse(texts: Iterable[str], model: str | None = None) -> Iterator[Doc]:
+    """One Doc for each text, in order. The Doc of a text does not depend on its neighbours."""
+    nlp, batch_size = pipeline(model)
+    yield from nlp.pipe(texts, batch_size=batch_size)

@@ -1,0 +1,107 @@
+"""Reading one message with its session: names first, then what is said of them, then what the session remembers."""
+
+from __future__ import annotations
+
+from memstream.extractors.contacts import match_contacts, match_fragments
+from memstream.extractors.copulas import match_copulas
+from memstream.extractors.frames import frames
+from memstream.extractors.identifiers import identify
+from memstream.extractors.lexicon import lexicon
+from memstream.extractors.nominals import match_nominals
+from memstream.extractors.patterns import match_frames
+from memstream.extractors.reader_input import Parsed, Piece
+from memstream.extractors.reading import Named, Reading
+from memstream.extractors.session import Known, Session
+from memstream.extractors.times import find_times
+from memstream.schemas.extraction import Extraction, SameAs, Turn
+
+FICTION_TURNS = 6
+
+
+def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extraction:
+    """What the message says. Changes `session` to what it is after it."""
+    speaker = speaker_of(turn, session)
+    if parsed is None:
+        return Extraction()
+    fiction = _fiction(turn, session)
+    readings = [_read(turn, piece, session, speaker, fiction=fiction) for piece in parsed.pieces]
+    session.last_speaker = speaker.name
+    return Extraction(
+        mentions=tuple(m for r in readings for m in sorted(r.mentions.values(), key=lambda m: (m.start, m.end))),
+        assertions=tuple(a for r in readings for a in r.assertions),
+        retractions=tuple(x for r in readings for x in r.retractions),
+        preferences=tuple(p for r in readings for p in r.preferences),
+        same_as=tuple(s for r in readings for s in r.same_as),
+        cut=parsed.cut,
+    )
+
+
+def speaker_of(turn: Turn, session: Session) -> Known:
+    """The entity that the first person stands for: a Person, or the Object that an agent is."""
+    agent = turn.named and (turn.role == "assistant" or identify(turn.speaker) is not None)
+    kind = "Object" if agent else "Person"
+    for k in session.known:
+        if k.name == turn.speaker and k.type == kind:
+            return k
+    if turn.named and turn.role in ("user", "assistant"):
+        known = Known(turn.speaker, kind, "", session.turn, turn.event_id)
+        session.known.append(known)
+        return known
+    return Known(turn.speaker, kind)
+
+
+def _fiction(turn: Turn, session: Session) -> bool:
+    """Whether the session is making things up: from a message that says so, for some turns."""
+    if turn.role in ("user", "system") and lexicon().fiction.search(turn.text):
+        session.fiction = FICTION_TURNS
+    elif session.fiction:
+        session.fiction -= 1
+    return session.fiction > 0
+
+
+def may_assert(turn: Turn) -> bool:
+    """User, system and tool messages assert; an assistant only as a named participant."""
+    return turn.role != "assistant" or turn.named
+
+
+def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction: bool) -> Reading:
+    tree = piece.tree
+    earlier = list(session.known)
+    named, same = _names(turn, piece, session)
+    reading = Reading(
+        turn=turn, tree=tree, session=session, frames=frames(tree, piece.quoted), named=named,
+        times=find_times(tree.text, turn.time), quoted=piece.quoted, asserting=may_assert(turn), earlier=earlier,
+        speaker=speaker,
+    )  # fmt: skip
+    reading.same_as.extend(same)
+    reading.prepare()
+    if not fiction:
+        for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments):
+            rule(reading)
+    for n in named:
+        if n.known is not speaker:
+            reading.mention(n.known, n.span.start, n.span.end)
+    return reading
+
+
+def _names(turn: Turn, piece: Piece, session: Session) -> tuple[list[Named], list[SameAs]]:
+    """The candidates that the model takes for entities, as entities of the session."""
+    named: list[Named] = []
+    same: list[SameAs] = []
+    for span, (kind, sure) in zip(piece.candidates, piece.types, strict=True):
+        text = piece.tree.span_text(span.start, span.end)
+        if piece.quoted[span.start] and sure < 0.9:
+            continue
+        before = session.find(text)
+        if not kind:
+            if before is None or before.name.lower() != text.lower():
+                continue
+            kind = before.type
+        elif before is not None and before.type != kind and (sure < 0.8 or before.name.lower() == text.lower()):
+            kind = before.type
+        old = before.entity if before is not None and before.type == kind else None
+        known = session.add(text, kind, turn.event_id)
+        if old is not None and old.name != known.name and known.name == text:
+            same.append(SameAs(old, known.entity))
+        named.append(Named(span, known, sure))
+    return named, same

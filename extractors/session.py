@@ -1,0 +1,234 @@
+"""What a session said before, as far as the next message needs it: small, bounded, and made of its turns alone.
+
+The bytes are JSON with a version. `Session.encode` drops the oldest until they fit MAX_BYTES; since every turn begins from
+decoded bytes, it makes no difference over how many calls a session is spread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from memstream.schemas.extraction import EntityName, EntityType
+
+VERSION = 1
+MAX_BYTES = 4_096
+MAX_ENTITIES = 40
+MAX_FACTS = 16
+MAX_GUESSES = 6
+MAX_SEEN = 24
+MAX_NAME = 80
+
+FEMALE, MALE, PLURAL = "f", "m", "p"
+
+
+@dataclass(slots=True)
+class Known:
+    """An entity of the session. `type`, `name` as they were last given; `last` is the turn that named it."""
+
+    name: str
+    type: str
+    gender: str = ""
+    last: int = 0
+    event: str = ""
+    aliases: list[str] = field(default_factory=list)
+
+    @property
+    def entity(self) -> EntityName:
+        """As the extraction gives it."""
+        return EntityName(EntityType(self.type), self.name)
+
+
+@dataclass(slots=True)
+class Question:
+    """What was asked last: the predicate, whom it is about, and the event that asked."""
+
+    predicate: str
+    subject: list[str]
+    event: str
+    asker: str
+
+
+@dataclass(slots=True)
+class Session:
+    """The state between two turns."""
+
+    turn: int = 0
+    known: list[Known] = field(default_factory=list)
+    question: Question | None = None
+    guesses: list[dict[str, Any]] = field(default_factory=list)
+    facts: list[list[str]] = field(default_factory=list)
+    fiction: int = 0
+    seen: list[str] = field(default_factory=list)
+    last_speaker: str = ""
+
+    @classmethod
+    def decode(cls, state: bytes) -> Session:
+        """From the bytes of `encode`; empty or foreign bytes are a session's start."""
+        if not state:
+            return cls()
+        raw = orjson.loads(state)
+        if raw.get("v") != VERSION:
+            return cls()
+        return cls(
+            turn=raw["t"],
+            known=[Known(*row) for row in raw["k"]],
+            question=Question(*raw["q"]) if raw["q"] else None,
+            guesses=raw["g"],
+            facts=raw["f"],
+            fiction=raw["x"],
+            seen=raw["s"],
+            last_speaker=raw["l"],
+        )
+
+    def encode(self) -> bytes:
+        """At most MAX_BYTES; the entities named longest ago go first."""
+        self.known = self.known[-MAX_ENTITIES:]
+        self.facts = self.facts[-MAX_FACTS:]
+        self.guesses = self.guesses[-MAX_GUESSES:]
+        self.seen = self.seen[-MAX_SEEN:]
+        while True:
+            encoded = self._dump()
+            if len(encoded) <= MAX_BYTES:
+                return encoded
+            for items in (self.facts, self.known, self.guesses, self.seen):
+                if items:
+                    del items[0 : max(1, len(items) // 4)]
+                    break
+            else:
+                self.question = None
+                self.last_speaker = ""
+
+    def _dump(self) -> bytes:
+        known = [[k.name, k.type, k.gender, k.last, k.event, k.aliases] for k in self.known]
+        q = self.question
+        return orjson.dumps(
+            {
+                "v": VERSION, "t": self.turn, "k": known, "g": self.guesses, "f": self.facts, "x": self.fiction,
+                "q": [q.predicate, q.subject, q.event, q.asker] if q else None, "s": self.seen, "l": self.last_speaker,
+            }
+        )  # fmt: skip
+
+    def repeats(self, event_id: str) -> bool:
+        """Whether this event was taken in before (a duplicate in the log leaves the state as it is)."""
+        return _short(event_id) in self.seen
+
+    def take(self, event_id: str) -> None:
+        """Remember the event and count the turn."""
+        self.seen.append(_short(event_id))
+        self.turn += 1
+
+    def add(self, name: str, kind: str, event: str, gender: str = "", alias: str = "") -> Known:
+        """The session's entity of that name, made or moved to the end; `alias` is another way it was called."""
+        name = clean(name)[:MAX_NAME]
+        found = self.find(name, kind)
+        if found is None:
+            found = Known(name, kind, gender)
+            self.known.append(found)
+        elif len(name) > len(found.name) and found.name.lower() != name.lower() and kind == found.type:
+            _alias(found, found.name)
+            found.name = name
+        else:
+            if name != found.name:
+                _alias(found, name)
+            self.known.remove(found)
+            self.known.append(found)
+        if alias:
+            _alias(found, clean(alias)[:MAX_NAME])
+        found.last, found.event = self.turn, event
+        if gender and not found.gender:
+            found.gender = gender
+        return found
+
+    def find(self, name: str, kind: str = "") -> Known | None:
+        """By name, alias, or part of a name ("Nimbus" after "Nimbus Archive"); the last named wins."""
+        plain = _plain(name)
+        if not plain:
+            return None
+        for k in reversed(self.known):
+            if (not kind or k.type == kind) and plain in (_plain(k.name), *map(_plain, k.aliases)):
+                return k
+        words = plain.split()
+        for k in reversed(self.known):
+            if kind and k.type != kind:
+                continue
+            mine = _plain(k.name).split()
+            if _part_of(words, mine, k.type) or _part_of(mine, words, k.type):
+                return k
+        return None
+
+    def pronoun(self, word: str, before: list[Known]) -> Known | None:
+        """The last fitting entity for "she", "it", "they", "there"; `before` are the entities of this message so far."""
+        order = [*reversed(before), *(k for k in reversed(self.known) if k not in before)]
+        if word in ("he", "him", "his", "himself"):
+            return _first(order, lambda k: k.type == "Person" and k.gender in ("", MALE))
+        if word in ("she", "her", "hers", "herself"):
+            return _first(order, lambda k: k.type == "Person" and k.gender in ("", FEMALE))
+        if word == "there":
+            return _first(order, lambda k: k.type == "Location") or _first(order, lambda k: k.type == "Organization")
+        if word in ("it", "its", "itself", "this", "that", "which"):
+            return _first(order, lambda k: k.type in ("Object", "Organization", "Event"))
+        if word in ("they", "them", "their", "theirs"):
+            return _first(order, lambda k: k.type in ("Organization", "Person"))
+        return None
+
+    def definite(self, noun: str, kind: str, before: list[Known]) -> Known | None:
+        """"the squad" after "Ingest squad"; "the company" after any organization."""
+        order = [*reversed(before), *(k for k in reversed(self.known) if k not in before)]
+        named = _first(order, lambda k: _plain(k.name).split()[-1:] == [noun] or noun in map(_plain, k.aliases))
+        if named is not None:
+            return named
+        generic = GENERIC.get(noun)
+        if generic is None:
+            return None
+        return _first(order, lambda k: k.type == generic and k.name[:1].isupper() | (generic == "Object"))
+
+
+GENERIC = {
+    "company": "Organization", "firm": "Organization", "team": "Organization", "group": "Organization",
+    "club": "Organization", "squad": "Organization", "foundation": "Organization", "society": "Organization",
+    "organisation": "Organization", "organization": "Organization", "charity": "Organization", "startup": "Organization",
+    "city": "Location", "town": "Location", "village": "Location", "country": "Location", "place": "Location",
+    "service": "Object", "repo": "Object", "project": "Object", "app": "Object", "ticket": "Object", "tool": "Object",
+    "box": "Object", "host": "Object", "machine": "Object", "library": "Object", "package": "Object", "server": "Object",
+    "outage": "Event", "incident": "Event", "meeting": "Event", "conference": "Event", "event": "Event",
+}  # fmt: skip
+
+
+def clean(text: str) -> str:
+    """One line, single spaces, without outer punctuation."""
+    return " ".join(text.split()).strip(" .,;:!?\"'`()[]“”‘’")
+
+
+def _alias(known: Known, name: str) -> None:
+    if name and name != known.name and name not in known.aliases:
+        known.aliases = [*known.aliases, name][-4:]
+
+
+def _plain(text: str) -> str:
+    plain = clean(text).lower().replace("’", "'").removesuffix("'s")
+    for article in ("the ", "our ", "my "):
+        plain = plain.removeprefix(article)
+    return plain
+
+
+def _part_of(short: list[str], long: list[str], kind: str) -> bool:
+    """Whether one name is the beginning or end of the other: "Tom" of "Tom Hale", "Archive" never of "Nimbus Archive"."""
+    if not short or len(short) >= len(long) or "'s" in " ".join(long):
+        return False
+    if kind == "Person":
+        return short == long[: len(short)] or short == long[-len(short) :] and len(short[-1]) > 2
+    if kind in ("Organization", "Object"):
+        return short == long[: len(short)] and len(short[0]) > 2
+    return False
+
+
+def _first(order: list[Known], fits: Any) -> Known | None:
+    return next((k for k in order if fits(k)), None)
+
+
+def _short(event_id: str) -> str:
+    return hashlib.sha256(event_id.encode("utf-8", "replace")).hexdigest()[:8]

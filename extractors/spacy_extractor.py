@@ -1,0 +1,99 @@
+"""The extractor that ships with Memstream: spaCy's small English model, rules over its trees, and the session's state.
+
+`extract` parses the texts of all sessions in one `nlp.pipe`, then reads each session's turns in order. What a turn says
+depends on its text, its time and the session before it, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memstream.extractors.candidates import candidates
+from memstream.extractors.entity_model import entity_model
+from memstream.extractors.frames import quoted_tokens
+from memstream.extractors.lru import LruCache
+from memstream.extractors.pipeline import parse, pipeline
+from memstream.extractors.read import read_message
+from memstream.extractors.reader_input import Parsed, Piece
+from memstream.extractors.session import Session
+from memstream.extractors.textprep import Prepared, parse_json, prepare
+from memstream.extractors.tree import tree_of
+from memstream.schemas.extraction import Extraction, SessionExtraction, SessionTurns, Turn
+
+NAME = "spacy"
+GENERATION = 1
+CACHE = 1_024
+_CACHED_CHARS = 400  # longer texts are seldom said twice
+
+
+def create(model: str | None = None, cache_size: int = CACHE) -> SpacyExtractor:
+    """A new extractor. `model`: another spaCy model package; `cache_size`: how many parsed texts to remember."""
+    return SpacyExtractor(model, cache_size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    text: str
+    prepared: Prepared
+
+
+class SpacyExtractor:
+    """See the module. One per process: the model is loaded once, whoever asks."""
+
+    name = NAME
+    generation = GENERATION
+
+    def __init__(self, model: str | None = None, cache_size: int = CACHE) -> None:
+        self._model = model
+        self._cache: LruCache[str, Parsed] = LruCache(cache_size)
+        pipeline(model)
+        entity_model()
+
+    def extract(self, sessions: list[SessionTurns]) -> list[SessionExtraction]:
+        """One SessionExtraction for each, in order. See memstream.schemas.extraction.Extractor."""
+        parsed = self._parse({turn.text for session in sessions for turn in session.turns if _is_prose(turn)})
+        return [self._session(session, parsed) for session in sessions]
+
+    def _session(self, turns: SessionTurns, parsed: dict[str, Parsed]) -> SessionExtraction:
+        state = turns.state
+        extractions: list[Extraction] = []
+        for turn in turns.turns:
+            session = Session.decode(state)
+            repeated = session.repeats(turn.event_id)
+            extractions.append(read_message(turn, parsed.get(turn.text), session))
+            if not repeated:
+                session.take(turn.event_id)
+                state = session.encode()
+        return SessionExtraction(state, extractions)
+
+    def _parse(self, texts: set[str]) -> dict[str, Parsed]:
+        out: dict[str, Parsed] = {}
+        jobs: list[_Job] = []
+        for text in sorted(texts):
+            known = self._cache.get(text)
+            if known is not None:
+                out[text] = known
+            else:
+                jobs.append(_Job(text, prepare(text)))
+        windows = [window for job in jobs for window in job.prepared.windows]
+        docs = parse([window.text for window in windows], self._model)
+        for job in jobs:
+            pieces = []
+            for window in job.prepared.windows:
+                tree = tree_of(next(docs), window.start)
+                spans = candidates(tree)
+                quoted = quoted_tokens(tree)
+                types = entity_model().classify(tree, spans)
+                pieces.append(Piece(tree, tuple(spans), tuple(types), quoted))
+            result = Parsed(tuple(pieces), job.prepared.cut)
+            out[job.text] = result
+            if len(job.text) <= _CACHED_CHARS:
+                self._cache.put(job.text, result)
+        return out
+
+
+def _is_prose(turn: Turn) -> bool:
+    """Whether a text goes through the parser: JSON as a whole and what a tool printed as JSON do not."""
+    return parse_json(turn.text) is None
+
+

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 
+ROOT = "demo"
 MARA = "demo/fleet/mara"
 JONAS = "demo/fleet/jonas"
 BOARD = "demo/boards/dispatch"

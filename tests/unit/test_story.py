@@ -187,7 +187,7 @@ def test_corrections_are_said_and_stated() -> None:
         "I live in Leipzig.",
         "I moved to Dresden on 12 October.",
         "The deadline of the routing migration is 2026-10-16.",
-        "the deadline of the routing migration moved to 2026-10-30",
+        "The deadline of the routing migration is 2026-10-30 now.",
         "The bridge outage was caused by the tile-builder.",
         "The bridge outage was caused by the geocoder, not by the tile-builder.",
     ):

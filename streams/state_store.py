@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
-
-from memstream.schemas.errors import BrokerUnavailable
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
-from memstream.settings.kafka import kafka_options
 from memstream.streams import metrics
-
-_READ_AT_ONCE = 2_000
+from memstream.streams.log_reader import read_to_end
 
 
 class SessionStates:
@@ -50,41 +44,16 @@ class SessionStates:
         """
         wanted = sorted(set(partitions) - self._held.keys())
         if wanted:
-            try:
-                self._held.update(await self._read(wanted))
-            except KafkaError as error:
-                raise BrokerUnavailable(f"The states of sessions could not be read back: {error!r}") from error
+            read: dict[int, dict[bytes, bytes]] = {partition: {} for partition in wanted}
+            topic = Topic.SESSION_STATE.named(self._settings.topic_prefix)
+            async for record in read_to_end(self._settings, topic, wanted):
+                if record.value is None:
+                    read[record.partition].pop(record.key, None)
+                else:
+                    read[record.partition][record.key] = record.value
+            self._held.update(read)
             self._count()
-
-    async def _read(self, partitions: list[int]) -> dict[int, dict[bytes, bytes]]:
-        topic = Topic.SESSION_STATE.named(self._settings.topic_prefix)
-        read: dict[int, dict[bytes, bytes]] = {partition: {} for partition in partitions}
-        consumer = AIOKafkaConsumer(
-            **kafka_options(self._settings), enable_auto_commit=False, isolation_level="read_committed"
-        )
-        await consumer.start()
-        try:
-            left = [TopicPartition(topic, partition) for partition in partitions]
-            consumer.assign(left)
-            await consumer.seek_to_beginning(*left)
-            ends = await consumer.end_offsets(left)
-            while left := [tp for tp in left if await consumer.position(tp) < ends[tp]]:
-                batches = await consumer.getmany(*left, timeout_ms=500, max_records=_READ_AT_ONCE)
-                for tp, records in batches.items():
-                    _take(read[tp.partition], records)
-        finally:
-            await consumer.stop()
-        return read
 
     def _count(self) -> None:
         metrics.SESSIONS.set(sum(len(held) for held in self._held.values()))
         metrics.SESSION_BYTES.set(sum(len(state) for held in self._held.values() for state in held.values()))
-
-
-def _take(states: dict[bytes, bytes], records: Iterable[object]) -> None:
-    for record in records:
-        key, value = record.key, record.value  # type: ignore[attr-defined]
-        if value is None:
-            states.pop(key, None)
-        else:
-            states[key] = value

@@ -65,8 +65,8 @@ class Supervisor:
                 log.critical(
                     "gave_up",
                     process=stage,
-                    why=f"it failed {_MOST_FAST_FAILURES} times in a row within {_FAST_SECONDS:.0f} s of its start: its "
-                    "last lines above say why. Nothing is lost; start the worker again when that is mended",
+                    why=f"it failed {_MOST_FAST_FAILURES} times in a row within {_FAST_SECONDS:.0f} s of its start: "
+                    "its last lines above say why. Nothing is lost; start the worker again when that is mended",
                 )
                 self._gave_up = True
                 stop.set()

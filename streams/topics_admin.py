@@ -76,6 +76,12 @@ async def check_topics(settings: Settings) -> None:
         )
 
 
+async def partition_counts(settings: Settings) -> dict[str, int]:
+    """The topics of the cluster by full name, with their partition counts. Raises BrokerUnavailable."""
+    async with admin_client(settings) as admin:
+        return await _partition_counts(admin)
+
+
 async def delete_topics(settings: Settings) -> None:
     """Remove the topics of a lineage, and with them all that was published to it (for tests and benchmarks)."""
     async with admin_client(settings) as admin:

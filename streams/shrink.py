@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -38,12 +38,22 @@ class Shrunk:
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
+    """How much is kept of rows, of a text and of an object's fields. Errors are whole while that fits."""
+
     rows: int
     chars: int
     keys: int
+    error_chars: int | None = None
 
 
-_MEASURES = (_Measure(5, 800, 100), _Measure(3, 300, 50), _Measure(2, 120, 25), _Measure(1, 60, 10))
+_MEASURES = (
+    _Measure(5, 800, 100),
+    _Measure(3, 300, 50),
+    _Measure(2, 120, 25),
+    _Measure(1, 60, 10),
+    _Measure(1, 60, 10, error_chars=1_500),
+    _Measure(1, 30, 5, error_chars=200),
+)
 
 
 def shrink(value: Any, limit: int) -> Shrunk:
@@ -90,23 +100,32 @@ def _summary(value: Any, measure: _Measure) -> Any:
         return _object(value, measure)
     if isinstance(value, list):
         return _rows(value, measure)
-    if isinstance(value, str) and len(value) > measure.chars:
-        head = int(measure.chars * _HEAD_SHARE)
-        return f"{value[:head]}[… {len(value) - measure.chars:,} characters cut …]{value[head - measure.chars :]}"
-    return value
+    return _cut_text(value, measure.chars) if isinstance(value, str) else value
+
+
+def _cut_text(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    head = int(room * _HEAD_SHARE)
+    return f"{text[:head]}[… {len(text) - room:,} characters cut …]{text[head - room :]}"
 
 
 def _object(value: dict[str, Any], measure: _Measure) -> dict[str, Any]:
     kept = {key: _field(key, inner, measure) for key, inner in islice(value.items(), measure.keys)}
     if len(value) > measure.keys:
-        rest = list(value.items())[measure.keys :]
-        kept |= {key: inner for key, inner in rest if _is_error(key, inner)}
+        rest = list(islice(value.items(), measure.keys, None))
+        wrong = islice(((key, inner) for key, inner in rest if _is_error(key, inner)), _ERRORS_KEPT)
+        kept |= {key: _field(key, inner, measure) for key, inner in wrong}
         kept["… more fields"] = {"count": len(rest), "types": _types(inner for _, inner in rest)}
     return kept
 
 
 def _field(key: str, value: Any, measure: _Measure) -> Any:
-    return value if _is_error(key, value) else _summary(value, measure)
+    if not _is_error(key, value):
+        return _summary(value, measure)
+    if measure.error_chars is None:
+        return value
+    return _summary(value, replace(measure, chars=measure.error_chars))
 
 
 def _rows(rows: list[Any], measure: _Measure) -> Any:

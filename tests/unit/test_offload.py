@@ -1,0 +1,93 @@
+"""The store of whole results."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from memstream.schemas.errors import InvalidInput, SettingsError
+from memstream.streams.offload import OffloadDamaged, OffloadMissing, OffloadStore, OffloadUnavailable
+
+DATA = b"a whole result\x00\xff" * 1_000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> OffloadStore:
+    """A store in a folder that does not exist yet."""
+    return OffloadStore((tmp_path / "offload").as_uri())
+
+
+def files(folder: Path) -> list[Path]:
+    """All files below a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_what_is_put_can_be_fetched(store: OffloadStore, tmp_path: Path) -> None:
+    """The handle gives the bytes back; putting them again changes nothing; no half file is left."""
+    handle = store.put("acme/a", DATA)
+    [path] = files(tmp_path)
+    before = path.stat().st_mtime_ns
+    assert store.put("acme/a", DATA) == handle
+    assert path.stat().st_mtime_ns == before
+    assert store.fetch(handle) == DATA
+    assert files(tmp_path) == [path]
+
+
+def test_scopes_share_nothing(store: OffloadStore) -> None:
+    """The same bytes in two scopes are two handles: erasing one leaves the other, guessing one opens no other."""
+    assert store.put("acme/a", DATA) != store.put("acme/b", DATA)
+
+
+def test_a_damaged_file_is_told_and_mended_by_the_next_put(store: OffloadStore, tmp_path: Path) -> None:
+    """A hash that does not fit is an error with a name; a file of another size is written anew."""
+    handle = store.put("acme/a", DATA)
+    [path] = files(tmp_path)
+    path.write_bytes(DATA[:-1])
+    with pytest.raises(OffloadDamaged, match="another hash"):
+        store.fetch(handle)
+    store.put("acme/a", DATA)
+    assert store.fetch(handle) == DATA
+
+
+def test_a_handle_is_checked(store: OffloadStore) -> None:
+    """Neither a path nor a foreign handle reaches the file system."""
+    for bad in ("../../etc/passwd", "", "z" + "0" * 32, "z" + "0" * 32 + "/../" + "0" * 64):
+        with pytest.raises(InvalidInput, match="no handle"):
+            store.fetch(bad)
+    with pytest.raises(OffloadMissing):
+        store.fetch("z" + "0" * 32 + "/" + "0" * 64)
+
+
+def test_a_store_that_takes_nothing_is_transient(tmp_path: Path) -> None:
+    """Where a file stands in the way of the folder the error is one to try again, and names the path."""
+    (tmp_path / "offload").write_text("in the way")
+    store = OffloadStore((tmp_path / "offload").as_uri())
+    with pytest.raises(OffloadUnavailable, match="offload"):
+        store.put("acme/a", DATA)
+
+
+def test_an_unknown_kind_of_store_is_a_setting_to_mend() -> None:
+    """The error says which URL can't be used."""
+    with pytest.raises(SettingsError, match="nosuch://"):
+        OffloadStore("nosuch://bucket/x")
+
+
+def test_other_file_systems_work_too() -> None:
+    """Anything that fsspec knows; here its memory file system."""
+    store = OffloadStore("memory://offload-test")
+    handle = store.put("acme/a", DATA)
+    assert store.put("acme/a", DATA) == handle
+    assert store.fetch(handle) == DATA
+    fsspec.filesystem("memory").rm("/offload-test", recursive=True)
+
+
+def test_many_writers_of_one_result_agree(store: OffloadStore, tmp_path: Path) -> None:
+    """Processes that offload the same result at once leave one whole file."""
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        handles = set(threads.map(lambda _: store.put("acme/a", DATA), range(40)))
+    assert len(handles) == 1
+    assert store.fetch(handles.pop()) == DATA
+    assert len(files(tmp_path)) == 1

@@ -20,7 +20,7 @@ from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
 
 _TRANSACTION_SECONDS = 60
-_OVERHEAD = 60_000  # what key, headers and framing may add to a topic's limit (schemas.topics has 64,000)
+OVERHEAD = 60_000  # what key, headers and framing may add to a topic's limit (schemas.topics has 64,000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Outlet:
             transaction_timeout_ms=_TRANSACTION_SECONDS * 1000,
             acks="all",
             compression_type="lz4",
-            max_request_size=MAX_PATCH_BYTES + _OVERHEAD,
+            max_request_size=MAX_PATCH_BYTES + OVERHEAD,
             max_batch_size=512_000,
         )
 
@@ -70,7 +70,7 @@ class Outlet:
         Raises Fenced where another process has the partition, BrokerUnavailable where the transaction failed.
         """
         for message in messages:
-            _check_size(message)
+            check_size(message)
         try:
             async with asyncio.timeout(_TRANSACTION_SECONDS), self._producer.transaction():
                 await asyncio.gather(*[await self._send(message) for message in messages])
@@ -97,11 +97,12 @@ class Outlet:
         return future
 
 
-def _check_size(message: Message) -> None:
+def check_size(message: Message) -> None:
+    """Raise FatalError for a record that its topic would refuse: a producer never recovers from that."""
     size = len(message.key or b"") + len(message.value or b"")
     size += sum(len(name) + len(value) for name, value in message.headers)
-    limit = TOPICS[message.topic].max_bytes + _OVERHEAD
-    if size > limit:  # a producer of ours never recovers from the broker's refusal
+    limit = TOPICS[message.topic].max_bytes + OVERHEAD
+    if size > limit:
         raise FatalError(f"A record for {message.topic.value} has {size:,} bytes, more than the topic's {limit:,}")
 
 

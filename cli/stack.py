@@ -45,7 +45,7 @@ def up(
     Example: memstream up --workers
     """
     wanted = {name: port for name, port in ((KAFKA, kafka_port), (BOLT, bolt_port), (HTTP, http_port)) if port}
-    with _progress() as say:
+    with progress() as say:
         settings = Stack(load(), say).up(wanted, workers)
     out.print(f"Kafka  {settings.kafka_bootstrap}")
     out.print(f"Neo4j  {settings.neo4j_uri}  (user and password: {_shown(settings)})", soft_wrap=True)
@@ -61,7 +61,7 @@ def down(
 
     Example: memstream down --wipe
     """
-    with _progress() as say:
+    with progress() as say:
         stopped = Stack(load(), say).down(wipe)
     out.print(f"Stopped: {', '.join(stopped)}." if stopped else "Nothing was running.")
     if wipe:
@@ -116,7 +116,7 @@ def _say_nothing(part: str, text: str) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, str], None]]:
+def progress() -> Iterator[Callable[[str, str], None]]:
     """A line for each part that is rewritten on a terminal, and a line for each piece of news elsewhere."""
     if not err.is_terminal:
         yield lambda part, text: err.print(f"{part:<8}{text}", markup=False, soft_wrap=True)

@@ -184,14 +184,14 @@ class _Run:
     superseded_by: _Run | None = None
 
     def add(self, said: Said) -> None:
-        """Another source. Of several end points the one said last counts."""
+        """Another source. Of several end points the one said last counts, until something follows."""
         self.sources.append(said)
         if said.only_ends:
             ending = said.valid_to
         else:
             self.last = said.effective
             ending = None if said.valid_to is None else max(said.valid_to, said.effective)
-        if ending is not None and said.key >= self.end_key:
+        if ending is not None and said.key >= self.end_key and not self.followed:
             self.end, self.end_key = ending, said.key
 
     def start(self) -> str | None:

@@ -117,7 +117,7 @@ def _say_nothing(part: str, text: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, str], None]]:
-    """A line for each part that is rewritten on a terminal, and a line for each piece of news elsewhere."""
+    """A function that shows news of a part: in a line that is rewritten on a terminal, in a new line elsewhere."""
     if not err.is_terminal:
         yield lambda part, text: err.print(f"{part:<8}{text}", markup=False, soft_wrap=True)
         return

@@ -18,7 +18,9 @@ import orjson
 _ERROR = re.compile(r"error|exception|traceback|stderr|failure|fault", re.IGNORECASE)
 _FIELDS_LOOKED_AT = 200  # rows whose fields are listed
 _ERRORS_KEPT = 10
+_ERROR_ROOM = 8_000  # characters of each text inside an error that has structure
 _HEAD_SHARE = 0.75
+_LEVELS = 16  # JSON inside a text may be nested deeper than an event may
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ def shrink(value: Any, limit: int) -> Shrunk:
     if len(whole) <= limit:
         return Shrunk(value, len(whole))
     sha256 = hashlib.sha256(whole).hexdigest()
-    parsed = _parsed(value)
-    cut: Any = None if isinstance(parsed, str) else _fitting(parsed, len(whole), sha256, limit)
+    structure = inner_json(value) if isinstance(value, str) else value
+    cut: Any = None if structure is None else _fitting(structure, len(whole), sha256, limit)
     if cut is None:
         cut = head_and_tail(whole, sha256, limit // 2)
     return Shrunk(cut, len(whole), sha256, whole)
@@ -77,14 +79,14 @@ def head_and_tail(whole: bytes, sha256: str, room: int) -> str:
     return whole[:head].decode(errors="ignore") + note + whole[-tail:].decode(errors="ignore")
 
 
-def _parsed(value: Any) -> Any:
-    """The JSON value inside a text; the text itself where it is none."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
-        return value
+def inner_json(text: str) -> Any:
+    """The JSON object or list that a text is; None where it is none."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
     try:
-        return orjson.loads(value)
+        return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return value
+        return None
 
 
 def _fitting(value: Any, size: int, sha256: str, limit: int) -> dict[str, Any] | None:
@@ -95,11 +97,13 @@ def _fitting(value: Any, size: int, sha256: str, limit: int) -> dict[str, Any] |
     return None
 
 
-def _summary(value: Any, measure: _Measure) -> Any:
+def _summary(value: Any, measure: _Measure, level: int = 0) -> Any:
+    if isinstance(value, dict | list) and level >= _LEVELS:
+        return f"[… {_type(value)} of {len(value):,} …]"
     if isinstance(value, dict):
-        return _object(value, measure)
+        return _object(value, measure, level + 1)
     if isinstance(value, list):
-        return _rows(value, measure)
+        return _rows(value, measure, level + 1)
     return _cut_text(value, measure.chars) if isinstance(value, str) else value
 
 
@@ -110,36 +114,37 @@ def _cut_text(text: str, room: int) -> str:
     return f"{text[:head]}[… {len(text) - room:,} characters cut …]{text[head - room :]}"
 
 
-def _object(value: dict[str, Any], measure: _Measure) -> dict[str, Any]:
-    kept = {key: _field(key, inner, measure) for key, inner in islice(value.items(), measure.keys)}
+def _object(value: dict[str, Any], measure: _Measure, level: int) -> dict[str, Any]:
+    kept = {key: _field(key, inner, measure, level) for key, inner in islice(value.items(), measure.keys)}
     if len(value) > measure.keys:
         rest = list(islice(value.items(), measure.keys, None))
         wrong = islice(((key, inner) for key, inner in rest if _is_error(key, inner)), _ERRORS_KEPT)
-        kept |= {key: _field(key, inner, measure) for key, inner in wrong}
+        kept |= {key: _field(key, inner, measure, level) for key, inner in wrong}
         kept["… more fields"] = {"count": len(rest), "types": _types(inner for _, inner in rest)}
     return kept
 
 
-def _field(key: str, value: Any, measure: _Measure) -> Any:
+def _field(key: str, value: Any, measure: _Measure, level: int) -> Any:
     if not _is_error(key, value):
-        return _summary(value, measure)
-    if measure.error_chars is None:
+        return _summary(value, measure, level)
+    if measure.error_chars is None and isinstance(value, str):
         return value
-    return _summary(value, replace(measure, chars=measure.error_chars))
+    room = max(measure.chars, measure.error_chars or _ERROR_ROOM)
+    return _summary(value, replace(measure, chars=room, rows=max(measure.rows, _ERRORS_KEPT)), level)
 
 
-def _rows(rows: list[Any], measure: _Measure) -> Any:
+def _rows(rows: list[Any], measure: _Measure, level: int) -> Any:
     if len(rows) <= measure.rows:
-        return [_summary(row, measure) for row in rows]
+        return [_summary(row, measure, level) for row in rows]
     kept: dict[str, Any] = {"count": len(rows)}
     if fields := _fields(rows):
         kept["fields"] = dict(islice(fields.items(), measure.keys))
     else:
         kept["types"] = _types(rows)
-    kept["first"] = [_summary(row, measure) for row in rows[: measure.rows]]
+    kept["first"] = [_summary(row, measure, level) for row in rows[: measure.rows]]
     wrong = (row for row in rows[measure.rows :] if isinstance(row, dict) and any(map(_is_error, row, row.values())))
     if errors := list(islice(wrong, _ERRORS_KEPT)):
-        kept["errors"] = [_object(row, measure) for row in errors]
+        kept["errors"] = [_object(row, measure, level) for row in errors]
     return kept
 
 

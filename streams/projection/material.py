@@ -20,6 +20,7 @@ from memstream.streams.shrink import Shrunk, shrink
 PASSAGES_EMBEDDED = 400
 PASSAGES_READ = 60
 
+PART = "#"  # between an event's key and the number of a part of its text
 NOTHING = Extraction()
 
 
@@ -124,10 +125,11 @@ def _turns(
     event: Event, texts: tuple[str, ...], speaker: str, role: Role, *, named: bool = False, asserts: bool = True
 ) -> tuple[Turn, ...]:
     # the key of the event names the turn, so what an extractor cites as used is a key already
+    said = [text for text in texts if text.strip()]
+    keys = [event.key, *(f"{event.key}{PART}{number}" for number in range(1, len(said)))]
     return tuple(
-        Turn(event.key, role.value, speaker, text, event.time, named=named, asserts=asserts)
-        for text in texts
-        if text.strip()
+        Turn(key, role.value, speaker, text, event.time, named=named, asserts=asserts)
+        for key, text in zip(keys, said, strict=False)
     )
 
 

@@ -28,6 +28,7 @@ from memstream.streams.projection.claims import (
     retraction_id,
     said_key,
 )
+from memstream.streams.projection.material import PART
 from memstream.streams.projection.names import Ref
 from memstream.streams.projection.phrases import fact_text, preference_text
 from memstream.streams.projection.rows import NamedThing, Rows
@@ -217,4 +218,5 @@ def add_retraction(rows: Rows, claim: Claim, said_before: str) -> None:
 
 def _earlier(origin: Origin, used: Iterable[str]) -> tuple[str, ...]:
     """The keys of the earlier events that a reading used, each once."""
-    return tuple(key for key in dict.fromkeys(used) if key != origin.key)
+    keys = dict.fromkeys(key.partition(PART)[0] for key in used)
+    return tuple(key for key in keys if key != origin.key)

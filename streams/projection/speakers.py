@@ -5,7 +5,8 @@ from __future__ import annotations
 from memstream.schemas.conversation import Document, Message, Role
 from memstream.schemas.events import Event
 from memstream.schemas.ids import hash_of
-from memstream.schemas.limits import MAX_NAME
+
+_SHORT = 80  # an extractor may keep the name in its state, and cut a longer one
 
 
 def message_speaker(event: Event, message: Message) -> str:
@@ -32,5 +33,5 @@ def board_speaker(event: Event, agent_id: str | None) -> str:
 
 def nobody(event: Event, role: str, session: str) -> str:
     """The name of someone who gave none: one person for each role, session and source."""
-    name = f"{role} of {session} ({event.source})"
-    return name if len(name) <= MAX_NAME else f"{role} {hash_of(session, event.source)}"
+    name = f"{role} of {session} at {event.source}"
+    return name if len(name) <= _SHORT else f"{role} {hash_of(session, event.source)}"

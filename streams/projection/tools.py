@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from memstream.extractors.tool_results import read_result, symptom, text_records
+from memstream.schemas.extraction import Extraction
 from memstream.schemas.patch import Edge
 from memstream.schemas.tools import Environment, Step, ToolCall, ToolStatus, TraceCompleted, TraceStarted
 from memstream.streams.projection import names
@@ -10,6 +14,10 @@ from memstream.streams.projection.jsontext import json_text
 from memstream.streams.projection.material import Findings, Material
 from memstream.streams.projection.names import Ref
 from memstream.streams.projection.rows import Rows
+from memstream.streams.projection.said import add_extraction
+from memstream.streams.shrink import inner_json
+
+_FAILED = {ToolStatus.FAILURE, ToolStatus.ERROR, ToolStatus.TIMEOUT}
 
 
 def trace_started(rows: Rows, data: TraceStarted, material: Material, findings: Findings) -> None:
@@ -69,6 +77,7 @@ def tool_call(rows: Rows, data: ToolCall, material: Material) -> None:
         session(rows, data.session_id)
     if data.message is not None:
         rows.edge(Edge.INITIATED_BY, ref, names.message(material.event, data.message))
+    _add_touched(rows, data, ref)
 
 
 def trace_completed(rows: Rows, data: TraceCompleted) -> None:
@@ -95,6 +104,34 @@ def _hang(rows: Rows, data: ToolCall, ref: Ref) -> None:
         return
     step_ref = names.step(rows.origin.scope, data.trace_id, data.step_id)
     rows.edge(Edge.HAS_TOOL_CALL, step_ref, ref)
+
+
+def _add_touched(rows: Rows, data: ToolCall, ref: Ref) -> None:
+    """What the call was about and what it gave: names with their paths; what a good result says of them as facts."""
+    given = read_result(data.arguments)
+    found = read_result(_records(data.result))
+    places = [("arguments", mention) for mention in given.names] + [("result", mention) for mention in found.names]
+    for side, mention in places:
+        props = {"path": side + mention.path.removeprefix("$"), "text": mention.text}
+        rows.edge(Edge.TOUCHED, ref, rows.entity(mention.entity), props)
+    if data.status is ToolStatus.SUCCESS:
+        add_extraction(rows, Extraction(assertions=found.assertions), ref)
+
+
+def _records(result: Any) -> Any:
+    """The structure of a result: JSON as it is or inside a text, else what a text has of records."""
+    if not isinstance(result, str):
+        return result
+    parsed = inner_json(result)
+    return text_records(result) if parsed is None else parsed
+
+
+def _signature(data: ToolCall) -> str | None:
+    """The symptom of a failure: the same for the same failure with other numbers, paths and ids."""
+    if data.status not in _FAILED:
+        return None
+    told = data.error or (data.result if isinstance(data.result, str) else None)
+    return symptom(told) if told else None
 
 
 def _called(rows: Rows, data: ToolCall) -> dict[str, object]:
@@ -128,6 +165,7 @@ def _status(rows: Rows, data: ToolCall, material: Material) -> dict[str, object]
         "result_size": large.size if large is not None and large.value is not None else None,
         "offload": material.handle,
         "error": data.error,
+        "signature": _signature(data),
         "duration_ms": data.duration_ms,
         "completed_at": rows.origin.time if done else None,
     }

@@ -214,6 +214,40 @@ def test_a_call_s_end_wins_over_its_start(project_event: Project) -> None:
     assert one(end, Label.TOOL, "named").props == {"name": "get_route"}
 
 
+def test_a_call_touches_what_its_arguments_and_result_name(project_event: Project) -> None:
+    """Entities of records hang on the call with their paths; a good result's facts have the call as their source."""
+    call = {"call_id": "c1", "tool": "describe", "arguments": {"service": "relay"}}
+    result = {"items": [{"service": "relay", "version": "v5.5.1", "host": "hk-12"}]}
+    patch = project_event("tool-call", call | {"status": "success", "result": result})
+    relay, host = entity_id(SCOPE, "Object", "relay"), entity_id(SCOPE, "Object", "hk-12")
+    touched = {row.to_id: row.props["path"] for row in patch.edges if row.type is Edge.TOUCHED}
+    assert touched == {relay: "arguments.service", host: "result.items[0].host"}
+    facts = {(a.predicate, a.value or a.object) for a in patch.assertions}
+    assert facts == {("has_version", "5.5.1"), ("runs_on", host)}
+    assert {(a.source_label, a.source_id) for a in patch.assertions} == {
+        (Label.TOOL_CALL, named_id("call", SCOPE, "c1"))
+    }
+    as_text = project_event("tool-call", call | {"status": "success", "result": orjson.dumps(result).decode()})
+    assert as_text.assertions == patch.assertions
+    failed = project_event("tool-call", call | {"status": "failure", "result": result})
+    assert failed.assertions == ()
+
+
+def test_a_failure_has_the_signature_of_its_kind(project_event: Project) -> None:
+    """Two failures that differ in numbers and paths have one signature; a success has none."""
+
+    def signature(**fields: Any) -> Any:
+        patch = project_event("tool-call", {"call_id": "c1", "tool": "t", "arguments": {}} | fields)
+        return one(patch, Label.TOOL_CALL, "status").props.get("signature")
+
+    first = signature(status="error", error="cannot open /var/log/a.log: errno 13")
+    assert first is not None
+    assert signature(status="failure", result="cannot open /srv/b.log: errno 2") == first
+    assert signature(status="timeout", error="no answer in 30 s") not in (None, first)
+    assert signature(status="success", result="cannot open /srv/b.log: errno 2") is None
+    assert signature(status="timeout") is None
+
+
 def test_feedback_names_what_it_is_of(project_event: Project) -> None:
     """A recall keeps its items; a rating hangs on what is rated."""
     served = project_event(

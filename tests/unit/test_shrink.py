@@ -93,6 +93,19 @@ def test_nested_values_fit(value: Any) -> None:
     assert kept(value)
 
 
+def test_json_nested_beyond_all_measure_is_cut() -> None:
+    """A text may hold JSON that is nested deeper than an event may be."""
+    deep = '{"a":' * 900 + '"' + "x" * LIMIT + '"' + "}" * 900
+    assert "object of 1" in shrink(deep, LIMIT).text
+    assert len(shrink("[" * 5_000 + "x" * LIMIT, LIMIT).text) < LIMIT
+
+
+def test_an_error_with_structure_keeps_it() -> None:
+    """A list of errors and an error that is an object are there with their texts."""
+    errors = [{"code": n, "message": "m" * 500} for n in range(8)]
+    assert kept({"errors": errors, "data": ["x" * 100] * 1_000})["errors"] == errors
+
+
 def test_the_same_value_gives_the_same_cut() -> None:
     """Patches are pure functions, so this is one."""
     rows = [{"id": n, "b": [n] * 50} for n in range(1_000)]

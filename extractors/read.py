@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memstream.extractors.answers import answer, ask, confirm, remember_guesses, takes_turn
 from memstream.extractors.contacts import match_contacts, match_fragments
 from memstream.extractors.copulas import match_copulas
 from memstream.extractors.frames import frames
@@ -9,9 +10,11 @@ from memstream.extractors.identifiers import identify
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.nominals import match_nominals
 from memstream.extractors.patterns import match_frames
+from memstream.extractors.preferences import match_preferences
 from memstream.extractors.reader_input import Parsed, Piece
 from memstream.extractors.reading import Named, Reading
 from memstream.extractors.session import Known, Session
+from memstream.extractors.structured import match_headed_lists, read_structure
 from memstream.extractors.times import find_times
 from memstream.schemas.extraction import Extraction, SameAs, Turn
 
@@ -21,10 +24,17 @@ FICTION_TURNS = 6
 def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extraction:
     """What the message says. Changes `session` to what it is after it."""
     speaker = speaker_of(turn, session)
+    structure = read_structure(turn, session)
+    if structure is not None:
+        session.last_speaker = speaker.name
+        return structure
     if parsed is None:
         return Extraction()
     fiction = _fiction(turn, session)
     readings = [_read(turn, piece, session, speaker, fiction=fiction) for piece in parsed.pieces]
+    if takes_turn(turn) and readings:
+        session.question = ask(readings[-1])
+        remember_guesses(readings[0], session)
     session.last_speaker = speaker.name
     return Extraction(
         mentions=tuple(m for r in readings for m in sorted(r.mentions.values(), key=lambda m: (m.start, m.end))),
@@ -76,8 +86,11 @@ def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction
     reading.same_as.extend(same)
     reading.prepare()
     if not fiction:
-        for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments):
+        for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments, match_headed_lists, match_preferences):
             rule(reading)
+        if takes_turn(turn):
+            answer(reading, session.question)
+            confirm(reading, session)
     for n in named:
         if n.known is not speaker:
             reading.mention(n.known, n.span.start, n.span.end)

@@ -114,6 +114,8 @@ class Reading:
             return Ref(self.speaker, "", start=i, end=i + 1)
         if word in WE:
             return Ref(self.speaker, "", start=i, end=i + 1, we=True)
+        if word in ("you", "your", "yours") and not self.asserting:
+            return self._addressed(i)
         if word in THIRD and tree.pos[i] in ("PRON", "DET", "ADV"):
             return self._pronoun(i, tuple(expect))
         if i in self.cover:
@@ -124,6 +126,14 @@ class Reading:
             if tree.dep[k] == "appos" and k in self.cover and tree.sent[k] == tree.sent[i] and k - i < 6:
                 return self._name(self.cover[k], tuple(expect))
         return self._phrase(i, tuple(expect), values)
+
+    def _addressed(self, i: int) -> Ref | None:
+        """Whom an assistant addresses: the one who spoke last, where that is known."""
+        name = self.session.last_speaker
+        if not name or name == self.speaker.name:
+            return None
+        known = next((k for k in self.earlier if k.name == name), None) or Known(name, "Person")
+        return Ref(known, "", start=i, end=i + 1)
 
     def _implied(self, expect: tuple[str, ...]) -> Ref | None:
         if "Person" in expect:
@@ -304,6 +314,8 @@ class Reading:
                 unsure = "hearsay"
         if frame and frame.future and not presupposed and not open_predicate and predicate not in ("scheduled_for", "has_deadline"):
             unsure = unsure or "future"
+        if unsure == "question" and not self.asserting:
+            unsure = ""
         if unsure or not self.turn.asserts:
             self.refused.append((subject.known.name, predicate, str(target.term), unsure or "recalled"))
             return False

@@ -28,6 +28,7 @@ bench: install ## measure rates and latencies on this machine
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 gold: install ## score extraction against the annotated dialogues
+	@test -d $(MEMSTREAM_SHARED)/gold || { echo "No dialogues in $(MEMSTREAM_SHARED)/gold: set MEMSTREAM_SHARED." >&2; exit 1; }
 	@mkdir -p build
 	@$(BIN)/memstream extract $(MEMSTREAM_SHARED)/gold/dev.jsonl > build/gold.jsonl
 	@$(BIN)/python $(MEMSTREAM_SHARED)/gold/score.py $(MEMSTREAM_SHARED)/gold/dev.jsonl build/gold.jsonl --kinds $(ARGS)

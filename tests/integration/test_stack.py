@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -87,10 +88,10 @@ def bench(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def _until_ended(pid: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline, pause = time.monotonic() + 20, threading.Event()
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline, f"process {pid} does not end"
-        os.sched_yield()
+        pause.wait(0.05)
 
 
 async def _leave_data(settings: Settings) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,10 +35,10 @@ def _spec(code: str, stop_timeout: float = 10.0) -> PartSpec:
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline, pause = time.monotonic() + 20, threading.Event()
     while not condition():
         assert time.monotonic() < deadline, f"not within 20 s: {what}"
-        os.sched_yield()
+        pause.wait(0.05)
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityType
-from memstream.schemas.ids import entity_id, hash_of
+from memstream.schemas.ids import hash_of
 from memstream.schemas.limits import MAX_NAME
-from memstream.schemas.names import display_name, normalise_name
+from memstream.schemas.names import normalise_name
 from memstream.schemas.patch import Origin
+from memstream.streams.projection import names
 from memstream.streams.projection.rows import NamedThing
 
 _PART = "\x1f"
@@ -34,7 +35,8 @@ class Term:
     @classmethod
     def of(cls, scope: str, thing: NamedThing) -> Term:
         """The entity that a name of this type stands for in a scope."""
-        return cls(entity_id(scope, thing.type, thing.name), display_name(thing.name), thing.type)
+        known = names.known(scope, thing.type, thing.name)
+        return cls(known.id, known.shown, thing.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from memstream.schemas.base import EventRef
 from memstream.schemas.events import Event
-from memstream.schemas.ids import event_key, hash_of, named_id
-from memstream.schemas.names import normalise_name
+from memstream.schemas.extraction import EntityType
+from memstream.schemas.ids import entity_id, event_key, hash_of, named_id
+from memstream.schemas.names import display_name, normalise_name
 from memstream.schemas.patch import Label, Origin
 
 _PART = "\x1f"
+
+
+class Known(NamedTuple):
+    """What a name of a type stands for in a scope."""
+
+    id: str
+    shown: str
+    norm: str
+
+
+@functools.lru_cache(maxsize=8_192)
+def known(scope: str, kind: EntityType, name: str) -> Known:
+    """The entity of a type and a name. Remembered: the same few are named again and again."""
+    return Known(entity_id(scope, kind, name), display_name(name), normalise_name(name))
 
 
 class Ref(NamedTuple):

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from memstream.schemas.extraction import EntityType
-from memstream.schemas.ids import entity_id
 from memstream.schemas.limits import MAX_PATCH_ROWS
-from memstream.schemas.names import display_name, normalise_name
 from memstream.schemas.patch import (
     AssertionRow,
     Edge,
@@ -105,8 +103,11 @@ class Rows:
 
     def entity(self, thing: NamedThing) -> Ref:
         """The entity of this type and name."""
-        ref = Ref(Label.ENTITY, entity_id(self.origin.scope, thing.type, thing.name))
-        props = {"name": display_name(thing.name), "type": thing.type.value, "norm": normalise_name(thing.name)}
+        known = names.known(self.origin.scope, thing.type, thing.name)
+        ref = Ref(Label.ENTITY, known.id)
+        if (known.id, "named") in self._nodes:
+            return ref
+        props = {"name": known.shown, "type": thing.type.value, "norm": known.norm}
         # the service node of an event is called Event already
         label = HAPPENING if thing.type is EntityType.EVENT else thing.type.value
         return self.share(ref, "named", props, first=True, labels=(label,))

@@ -78,6 +78,12 @@ class Pending:
         """True once the broker has acked, or the event has failed."""
         return self._entry.future is not None and self._entry.future.done()
 
+    def when_acked(self, tell: Callable[[Receipt], object]) -> None:
+        """Call `tell` in the loop when the receipt is there; not at all if the event fails."""
+        future = self._entry.future
+        assert future is not None  # noqa: S101 - a handle is made after its entry was accepted
+        future.add_done_callback(lambda done: None if done.exception() else tell(done.result()))
+
     def __await__(self) -> Generator[Any, None, Receipt]:
         return self._receipt().__await__()
 

@@ -20,13 +20,24 @@ def match_contacts(reading: Reading) -> None:
             value = m[0].strip().rstrip(".")
             if predicate == "has_phone" and (sum(c.isdigit() for c in value) < 7 or _in_date(reading, m.start(), m.end())):
                 continue
-            holder = _holder(reading, m.start())
+            holder = _by_address(reading, value) if predicate == "has_email" else None
+            holder = holder or _holder(reading, m.start())
             if holder is not None:
                 frame = _frame(reading, m.start())
                 if frame is not None and (frame.unsure in ("question", "quoted") or frame.negated):
                     continue
                 reading.say(holder, predicate, value, rule="beside a name", dated=False, presupposed=True)
     _zones(reading)
+
+
+def _by_address(reading: Reading, address: str) -> Ref | None:
+    """The one person of the message whose name the address is made of: "kerstin.lund@" of Kerstin."""
+    local = address.partition("@")[0].lower()
+    fitting = {n.known.name: n for n in reading.named if n.known.type == "Person" and any(len(w) > 2 and w.lower() in local for w in n.known.name.split())}
+    if len(fitting) != 1:
+        return None
+    n = next(iter(fitting.values()))
+    return reading.ref(n.span.end - 1)
 
 
 def _in_date(reading: Reading, start: int, end: int) -> bool:
@@ -58,7 +69,9 @@ def _holder(reading: Reading, position: int) -> Ref | None:
         if tree.at[i] >= position:
             break
         if tree.lower[i] in FIRST and tree.lower[i] in ("me", "my", "i", "mine"):
-            best = Ref(reading.speaker, "")
+            near = tree.lower[i + 1 : i + 3]
+            if tree.lower[i] in ("my", "mine") or any(w in (":", "at", "on", "is", "=", "via") for w in near):
+                best = Ref(reading.speaker, "")
         elif i in reading.cover and reading.cover[i].known.type in ("Person", "Organization"):
             best = reading.ref(i)
         elif tree.lower[i] in ("he", "she", "her", "his", "him"):

@@ -10,6 +10,7 @@ from memstream.extractors.reading import FIRST, Reading, Ref
 from memstream.extractors.values import TIMEZONE, first_email, first_money, first_phone, first_timezone, first_version, number
 from memstream.schemas.extraction import EntityName
 
+_ROOMS = frozenset("basement attic loft cellar lab laboratory office warehouse room kitchen garage shed yard depot".split())
 _BE = frozenset({"be", "become", "remain", "stay"})
 _TURN = frozenset({"be", "go", "turn", "stay", "remain", "become", "get", "come", "look"})
 _ROLE_VERBS = frozenset({"work", "serve", "act", "train", "qualify", "elect", "appoint", "promote", "name", "make", "hire", "volunteer"})
@@ -212,12 +213,14 @@ def _prepositions(reading: Reading, frame: Frame) -> None:
 
 def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> None:
     tree = reading.tree
+    if any(t.start <= tree.at[o] < t.end for t in reading.times):
+        return
     if o not in reading.cover:
         if s.type == "Object" and name in ("at", "on"):
             version = first_version(" ".join(tree.words[o : o + 2])) or first_version(tree.words[o])
             if version:
                 reading.say(s, "has_version", version, frame, at=frame.head, rule="at version")
-        if name in ("in", "on", "at") and s.type in ("Object", "Organization"):
+        if name in ("in", "on", "at") and s.type in ("Object", "Organization") and not s.fresh and tree.lemma[o] in _ROOMS:
             place = reading.ref(o, ("Location",))
             if place is not None and place.known is not None and place.type == "Location":
                 reading.say(s, "located_in", place, frame, at=frame.head, rule="is in")
@@ -249,7 +252,7 @@ def _dates(reading: Reading, frame: Frame) -> None:
     if not times or frame.past and not due:
         return
     point = [t for t in times if not t.is_start and not t.is_end]
-    if not point:
+    if not point or len(point[-1].future) < 7:
         return
     nominal = [a for a in frame.attr if a >= 0 and tree.pos[a] in ("NOUN", "PROPN") and reading.token_at(point[0].start) != a and a not in range(*_tokens(reading, point[0]))]
     for s in _subjects(reading, frame, ("Object", "Event") if due else ("Event",)):

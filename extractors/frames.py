@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.tree import Tree
 
-IMPLIED = -1  # the subject that a note leaves out: "Joined Core Infra on Monday."
+IMPLIED = -1  # the first person that a note leaves out: "Joined Core Infra on Monday."
+IMPLIED_THIRD = -2  # whoever was spoken of before: "Runs on Nomad."
 RELATIVE = frozenset({"who", "which", "that", "whom", "where", "whose"})
 _MODAL = frozenset({"would", "could", "might", "may", "should", "must", "can", "'d", "shall", "ought", "cannot", "ca"})
 _FUTURE = frozenset({"will", "'ll", "wo", "gon"})
@@ -155,9 +156,20 @@ def _inherit(tree: Tree, found: dict[int, Frame], i: int) -> None:
     if not _has_subject(frame) and (dep == "ROOT" or dep in ("conj", "ccomp", "advcl")) and tree.tag[i] in ("VBD", "VBZ", "VBN", "VBG", "VBP"):
         if frame.passive or tree.tag[i] == "VBN" and frame.preps and not frame.obj:
             frame.passive = True
-            frame.obj = [IMPLIED]
-        else:
+            frame.obj = [IMPLIED_THIRD]
+        elif tree.tag[i] in ("VBZ", "VBG"):
+            frame.subj = [IMPLIED_THIRD]
+        elif _opens(tree, i):
             frame.subj = [IMPLIED]
+
+
+def _opens(tree: Tree, i: int) -> bool:
+    """Whether a clause begins with its verb, but for "also", "once", "just"."""
+    j = i - 1
+    first = tree.sentences[tree.sent[i]][0]
+    while j >= first and (tree.pos[j] in ("ADV", "AUX", "PUNCT", "SPACE", "CCONJ") and tree.words[j] not in (",", ":", ";")):
+        j -= 1
+    return j < first
 
 
 def _has_subject(frame: Frame) -> bool:
@@ -197,6 +209,8 @@ def _polarity(tree: Tree, frame: Frame) -> None:
             frame.negated = True
         if a >= 0 and tree.lower[a] in ("nobody", "none", "no-one", "neither"):
             frame.negated = True
+    if "nor" in tree.lower[max(tree.sentences[tree.sent[i]][0], i - 4) : i]:
+        frame.negated = True
     words = [tree.lower[k] for k in sorted(tree.kids[i])]
     text = " ".join(words)
     following = " ".join(tree.lower[i + 1 : i + 14])

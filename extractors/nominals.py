@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memstream.extractors.frames import Frame
 from memstream.extractors.lexicon import lexicon
+from memstream.extractors.patterns import is_team
 from memstream.extractors.reading import Reading, Ref
 from memstream.extractors.session import Known
 from memstream.extractors.values import number
@@ -103,6 +104,8 @@ def _kin(reading: Reading, i: int, word: str) -> None:
     for t in names:
         relative = reading.ref(t, ("Object",) if relation == "has_pet" else ("Person",))
         if relative is None or relative.known is None or relative.known is owner.known:
+            continue
+        if relation != "has_pet" and relative.type != "Person" and reading.cover[t].sure >= 0.6 or relative.type in ("Organization", "Event"):
             continue
         relative.known.type = "Object" if relation == "has_pet" else "Person"
         relative.known.gender = relative.known.gender or gender
@@ -210,6 +213,9 @@ def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
     return " ".join(text.split()), org
 
 
+_SOCIETIES = frozenset(
+    "club society association union choir band board committee council league guild rowers seals pta orchestra".split()
+)
 _WEAK = frozenset("the a an our my your his her its their new old current former own same other only first late".split())
 
 
@@ -235,7 +241,12 @@ def say_role(reading: Reading, person: Ref, i: int, frame: Frame | None = None, 
             return
     reading.say(person, "has_role", text, frame, at=at or i, presupposed=presupposed, rule="role")
     if org is not None and org.known is not None:
-        reading.say(person, "works_at", org, frame, at=at or i, presupposed=presupposed, rule="role at")
+        where = "works_at"
+        if org.known.name.lower().split()[-1] in _SOCIETIES:
+            where = "member_of"
+        elif is_team(org.known.name):
+            return
+        reading.say(person, where, org, frame, at=at or i, presupposed=presupposed, rule="role at")
 
 
 def _agent_noun(reading: Reading, person: Ref, relation: str, i: int, frame: Frame | None) -> bool:

@@ -136,7 +136,7 @@ def _slot(reading: Reading, frame: Frame, slot: str, types: tuple[str, ...], *, 
     """The references in a slot of a clause."""
     if slot == "date":
         found = [t for t in reading.times_of(frame, frame.head) if not t.is_start]
-        return [Ref(None, found[-1].future)] if found else []
+        return [Ref(None, found[-1].future)] if found and len(found[-1].future) >= 7 else []
     if slot in ("version", "money", "language"):
         return _literal(reading, frame, slot)
     if slot.startswith("prep:"):
@@ -145,7 +145,7 @@ def _slot(reading: Reading, frame: Frame, slot: str, types: tuple[str, ...], *, 
         tokens = {"subj": frame.subj, "obj": frame.obj, "attr": frame.attr}[slot]
     refs = []
     for token in dict.fromkeys(tokens):
-        ref = reading.ref(token, types, values=values)
+        ref = reading.ref(token, types, values=values, full=values and slot != "obj" or types == ())
         if ref is not None and not (token == IMPLIED and not types):
             refs.append(ref)
     return refs
@@ -168,9 +168,12 @@ def is_team(name: str) -> bool:
     return name.lower().split()[-1] in TEAM_NOUNS
 
 
-def _team(reading: Reading, o: Ref) -> bool:
+def _team(reading: Reading, _s: Ref, o: Ref) -> bool:
     if o.known is None:
         return False
+    known = {f[2] for f in reading.session.facts if f[0] == _s.known.name and f[3] == o.known.name} if _s.known else set()
+    if known & {"works_at", "member_of"}:
+        return "member_of" in known
     before = reading.tree.lower[o.start - 1] if o.end and o.start else ""
     return is_team(o.known.name) or before == "the" or reading.tree.lower[o.start] == "the"
 
@@ -179,7 +182,9 @@ def _ownable(ref: Ref) -> bool:
     if ref.known is None:
         return False
     last = ref.known.name.lower().split()[-1]
-    return ref.type == "Organization" or last in _OWNABLE or identify(ref.known.name) is not None
+    if ref.type == "Organization" or last in _OWNABLE or identify(ref.known.name) is not None:
+        return True
+    return ref.type == "Object" and not ref.fresh and len(ref.known.name.split()) > 1 and ref.known.name[:1].isupper()
 
 
 def _incident(ref: Ref) -> bool:
@@ -215,8 +220,8 @@ CONDITIONS: dict[str, Condition] = {
     "done": _done,
     "progressive": lambda r, f, s, o: _progressive(r, f),
     "dated": lambda r, f, s, o: r.dates(f, f.head)[0] is not None,
-    "company": lambda r, f, s, o: not _team(r, o),
-    "team": lambda r, f, s, o: _team(r, o),
+    "company": lambda r, f, s, o: not _team(r, s, o),
+    "team": lambda r, f, s, o: _team(r, s, o),
     "ownable": lambda r, f, s, o: _ownable(s),
     "possession": lambda r, f, s, o: not _ownable(o),
     "solid": lambda r, f, s, o: _solid(r, o),
@@ -225,6 +230,7 @@ CONDITIONS: dict[str, Condition] = {
     "technical": lambda r, f, s, o: _technical(s),
     "tool": lambda r, f, s, o: o.known is not None and not o.fresh,
     "incident": lambda r, f, s, o: _incident(s),
+    "ongoing": lambda r, f, s, o: not f.past and bool(f.subj or f.passive) and IMPLIED not in f.subj,
     "must": lambda r, f, s, o: True,
     "closing": lambda r, f, s, o: s.known is not None and s.known.name.lower().split()[-1] in _CLOSING,
     "coming": lambda r, f, s, o: o.value[:10] >= r.turn.time.date().isoformat()[: len(o.value[:10])],

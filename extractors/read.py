@@ -16,7 +16,7 @@ from memstream.extractors.reading import Named, Reading
 from memstream.extractors.session import Known, Session
 from memstream.extractors.structured import match_headed_lists, read_structure
 from memstream.extractors.times import find_times
-from memstream.schemas.extraction import Extraction, SameAs, Turn
+from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
 
 FICTION_TURNS = 6
 
@@ -31,9 +31,13 @@ def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extract
     if parsed is None:
         return Extraction()
     fiction = _fiction(turn, session)
-    readings = [_read(turn, piece, session, speaker, fiction=fiction) for piece in parsed.pieces]
+    readings = [
+        _read(turn, piece, session, speaker, fiction=fiction, first=number == 0) for number, piece in enumerate(parsed.pieces)
+    ]
+    _remember(readings, session)
     if takes_turn(turn) and readings:
-        session.question = ask(readings[-1])
+        questions = [q for r in readings if (q := ask(r)) is not None]
+        session.question = questions[-1] if questions else None
         remember_guesses(readings[0], session)
     session.last_speaker = speaker.name
     return Extraction(
@@ -44,6 +48,18 @@ def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extract
         same_as=tuple(s for r in readings for s in r.same_as),
         cut=parsed.cut,
     )
+
+
+def _remember(readings: list[Reading], session: Session) -> None:
+    """What the next messages may refer to: the facts, and their subjects as the likeliest antecedents."""
+    for reading in readings:
+        for a in reading.assertions:
+            obj = a.object.name if isinstance(a.object, EntityName) else a.object
+            session.facts.append([a.subject.name, a.subject.type.value, a.predicate, obj, "e" if isinstance(a.object, EntityName) else "v"])
+            for known in [k for k in session.known if k.name == a.subject.name and k.type == a.subject.type.value]:
+                if known is not reading.speaker:
+                    session.known.remove(known)
+                    session.known.append(known)
 
 
 def speaker_of(turn: Turn, session: Session) -> Known:
@@ -74,7 +90,7 @@ def may_assert(turn: Turn) -> bool:
     return turn.role != "assistant" or turn.named
 
 
-def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction: bool) -> Reading:
+def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction: bool, first: bool) -> Reading:
     tree = piece.tree
     earlier = list(session.known)
     named, same = _names(turn, piece, session)
@@ -88,7 +104,7 @@ def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction
     if not fiction:
         for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments, match_headed_lists, match_preferences):
             rule(reading)
-        if takes_turn(turn):
+        if takes_turn(turn) and first:
             answer(reading, session.question)
             confirm(reading, session)
     for n in named:

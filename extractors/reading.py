@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from memstream.extractors.candidates import Candidate
-from memstream.extractors.frames import IMPLIED, Frame
+from memstream.extractors.frames import IMPLIED, IMPLIED_THIRD, Frame
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.session import Known, Session, clean
 from memstream.extractors.times import TimeExpression
@@ -104,11 +104,13 @@ class Reading:
             for i in frame.tokens:
                 self.owner[i] = frame
 
-    def ref(self, i: int, expect: Iterable[str] = (), *, values: bool = False) -> Ref | None:
+    def ref(self, i: int, expect: Iterable[str] = (), *, values: bool = False, full: bool = False) -> Ref | None:
         """What the phrase at head `i` refers to; None where that can't be said. `values`: a literal will do."""
         tree = self.tree
         if i == IMPLIED:
             return self._implied(tuple(expect))
+        if i == IMPLIED_THIRD:
+            return self._subject_before(len(tree), tuple(expect))
         word = tree.lower[i]
         if word in FIRST:
             return Ref(self.speaker, "", start=i, end=i + 1)
@@ -123,9 +125,9 @@ class Reading:
         if tree.pos[i] in ("PRON", "DET", "SCONJ") or tree.pos[i] == "ADV" and not values:
             return None
         for k in tree.kids[i]:
-            if tree.dep[k] == "appos" and k in self.cover and tree.sent[k] == tree.sent[i] and k - i < 6:
+            if tree.dep[k] == "appos" and k in self.cover and tree.sent[k] == tree.sent[i] and k - i < 12:
                 return self._name(self.cover[k], tuple(expect))
-        return self._phrase(i, tuple(expect), values)
+        return self._phrase(i, tuple(expect), values, full=full)
 
     def _addressed(self, i: int) -> Ref | None:
         """Whom an assistant addresses: the one who spoke last, where that is known."""
@@ -141,9 +143,8 @@ class Reading:
         return None
 
     def _pronoun(self, i: int, expect: tuple[str, ...]) -> Ref | None:
-        before = [n.known for n in self.named if n.span.start < i]
         view = Session(known=self.earlier)
-        known = view.pronoun(self.tree.lower[i], before)
+        known = view.pronoun(self.tree.lower[i], self._salient(i))
         if known is None or known is self.speaker:
             return None
         if self.tree.lower[i] in ("he", "him", "his") and known.type == "Person":
@@ -153,6 +154,26 @@ class Reading:
         used = () if known.last == self.session.turn or not known.event else (known.event,)
         return Ref(known, "", used, i, i + 1)
 
+    def _salient(self, i: int) -> list[Known]:
+        """The entities before token i, the likeliest antecedent last: subjects of earlier clauses over all others."""
+        before = [n.known for n in self.named if n.span.end <= i]
+        subjects = []
+        for frame in self.frames:
+            for s in frame.obj if frame.passive else frame.subj:
+                if 0 <= s < i and s in self.cover and frame.head < i:
+                    subjects.append(self.cover[s].known)
+        return [*before, *subjects]
+
+    def _subject_before(self, i: int, expect: tuple[str, ...]) -> Ref | None:
+        """Whom a clause without a subject goes on about."""
+        for known in [*reversed(self._salient(i)), *reversed(self.earlier)]:
+            if known.last < self.session.turn - 1:
+                break
+            if not expect or known.type in expect:
+                used = () if known.last == self.session.turn or not known.event else (known.event,)
+                return Ref(known, "", used)
+        return None
+
     def _name(self, n: Named, expect: tuple[str, ...]) -> Ref:
         if expect and n.known.type not in expect and n.sure < 0.8 and "Person" not in (n.known.type, *expect[:1]):
             retyped = self.session.find(n.known.name, expect[0])
@@ -160,7 +181,7 @@ class Reading:
                 n.known.type = expect[0]
         return Ref(n.known, "", (), n.span.start, n.span.end)
 
-    def _phrase(self, i: int, expect: tuple[str, ...], values: bool) -> Ref | None:
+    def _phrase(self, i: int, expect: tuple[str, ...], values: bool, *, full: bool) -> Ref | None:
         """A common noun phrase: a definite thing (an entity) or an indefinite one (a value)."""
         tree = self.tree
         start, end = tree.noun_span(i)
@@ -168,7 +189,7 @@ class Reading:
         owner = next((k for k in tree.kids[i] if tree.dep[k] == "poss"), None)
         definite = owner is not None or any(tree.lower[k] in _DEFINITE for k in tree.kids[i] if tree.dep[k] == "det")
         if not definite:
-            text = self.value(i)
+            text = self.value(i, full=full)
             return Ref(None, text, (), start, end) if values and text else None
         if tree.pos[i] not in ("NOUN", "PROPN", "X"):
             return None
@@ -196,6 +217,8 @@ class Reading:
         name = clean(tree.span_text(inner[0], end))
         used: tuple[str, ...] = ()
         person = lemma in lexicon().kin or lemma in lexicon().roles
+        if person and owner is None:
+            return None
         if owner is not None:
             whose = self.ref(owner)
             if tree.lower[owner] not in WE:
@@ -209,8 +232,10 @@ class Reading:
                     name = f"{of[0].name} {name}"
         kind = "Person" if person else ""
         if not kind:
-            guess = lexicon().class_nouns.get(lemma) or lexicon().class_nouns.get(tree.lower[i])
-            kind = guess if guess and (not expect or guess in expect) else next(iter(expect), guess or "Object")
+            guess = lexicon().class_nouns.get(lemma) or lexicon().class_nouns.get(tree.lower[i]) or "Object"
+            kind = guess
+            if guess == "Object" and expect and expect[0] == "Event" or guess == "Location" and "Organization" in expect and "Location" not in expect:
+                kind = expect[0]
         if len(name) < 2 or len(name) > 80:
             return None
         known = Session(known=self.earlier).find(name, kind)
@@ -223,16 +248,19 @@ class Reading:
         case = [k for k in self.tree.kids[owner] if self.tree.dep[k] == "case"]
         return case[-1] if case else owner
 
-    def value(self, i: int) -> str:
-        """The literal text of an indefinite phrase: without article, with what hangs on it by "of", "in", "on"."""
+    def value(self, i: int, *, full: bool = False) -> str:
+        """The literal text of an indefinite phrase, without article; `full`: with all that hangs on it."""
         tree = self.tree
         start, end = tree.noun_span(i)
         while start < i and (tree.dep[start] in ("det", "predet", "punct", "advmod", "quantmod") or tree.lower[start] in _DETERMINERS):
             start += 1
         for k in sorted(tree.kids[i]):
-            if k >= end and tree.dep[k] == "prep" and tree.lower[k] in ("of", "in", "on", "to", "with", "for"):
+            if k == end and tree.dep[k] in ("nummod", "appos") and tree.words[k].replace(".", "").isalnum() and tree.words[k][:1].isdigit():
+                end = k + 1
+                continue
+            if k >= end and tree.dep[k] in ("prep", "amod", "acl") and (full or tree.lower[k] in ("of", "about")):
                 below = tree.subtree(k)
-                if k == end and len(below) <= 8 and not any(tree.dep[b] in ("relcl", "advcl") for b in below):
+                if k == end and len(below) <= 9 and not any(tree.dep[b] in ("relcl", "advcl") for b in below):
                     end = below[-1] + 1
                     continue
             if k >= end:

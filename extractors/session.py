@@ -191,7 +191,7 @@ GENERIC = {
     "company": "Organization", "firm": "Organization", "team": "Organization", "group": "Organization",
     "club": "Organization", "squad": "Organization", "foundation": "Organization", "society": "Organization",
     "organisation": "Organization", "organization": "Organization", "charity": "Organization", "startup": "Organization",
-    "city": "Location", "town": "Location", "village": "Location", "country": "Location", "place": "Location",
+    "city": "Location", "town": "Location", "village": "Location", "country": "Location", "place": "Organization",
     "service": "Object", "repo": "Object", "project": "Object", "app": "Object", "ticket": "Object", "tool": "Object",
     "box": "Object", "host": "Object", "machine": "Object", "library": "Object", "package": "Object", "server": "Object",
     "outage": "Event", "incident": "Event", "meeting": "Event", "conference": "Event", "event": "Event",

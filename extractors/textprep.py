@@ -30,6 +30,7 @@ _LOG_LINE = re.compile(
 )
 _DIFF_LINE = re.compile(r"^(?:diff --git|index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/).*$", re.M)
 _ROLE_TAG = re.compile(r"[`*_]{1,3}(?=\S)|(?<=\S)[`*_]{1,3}(?=[\s.,;:!?)]|$)")
+_PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 _JSON_START = re.compile(r"^[ \t]*[\[{]", re.M)
 
 
@@ -65,7 +66,7 @@ def prepare(text: str) -> Prepared:
     for start, piece in pieces:
         masked, spans = _mask(piece)
         code += [(start + a, start + b) for a, b in spans]
-        windows.append(Window(masked, start))
+        windows += [Window(masked[a:b], start + a) for a, b in _paragraphs(masked)]
     return Prepared(tuple(windows), tuple(cut), tuple(code))
 
 
@@ -79,6 +80,27 @@ def parse_json(text: str) -> object | None:
     except orjson.JSONDecodeError:
         return None
     return value
+
+
+MAX_WINDOWS = 120
+_LOWER = re.compile(r"[ \t]*[a-zà-ÿ(,;]")
+
+
+def _paragraphs(text: str) -> list[tuple[int, int]]:
+    """Lines, joined where one goes on in the next (a wrapped mail): each is parsed by itself."""
+    out: list[tuple[int, int]] = []
+    begin = at = 0
+    for line in text.splitlines(keepends=True):
+        end = at + len(line)
+        done = line.rstrip()[-1:] in (".", "!", "?", ":", "") or not _LOWER.match(text, end)
+        if done or end == len(text):
+            if text[begin:end].strip():
+                out.append((begin, begin + len(text[begin:end].rstrip())))
+            begin = end
+        at = end
+    if len(out) > MAX_WINDOWS:
+        out = [*out[: MAX_WINDOWS - 1], (out[MAX_WINDOWS - 1][0], out[-1][1])]
+    return out or [(0, min(len(text), 1))]
 
 
 def _at_space(text: str, limit: int) -> int:
@@ -102,7 +124,9 @@ def _mask(text: str) -> tuple[str, list[tuple[int, int]]]:
     for m in _ROLE_TAG.finditer(text):
         _blank(chars, *m.span())
     for i, c in enumerate(chars):
-        if "\ud800" <= c <= "\udfff" or c == "\x00":
+        if "\ud800" <= c <= "\udfff" or c == "\x00" or c in "\ufe0f\u200d":
+            chars[i] = " "
+        elif c >= "\u2600" and _PICTURE.match(c):
             chars[i] = " "
     return "".join(chars), sorted(spans)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -10,7 +11,13 @@ import venv
 import zipfile
 from pathlib import Path
 
+import orjson
 import pytest
+from aiokafka import AIOKafkaConsumer
+
+from memstream.settings import Settings
+from memstream.settings.kafka import kafka_options
+from memstream.streams.topics_admin import create_topics
 
 _ROOT = Path(__file__).parents[2]
 _NOT_ROOMS = {"tests", "benchmarks", "docs", "build", "dist"}
@@ -102,3 +109,29 @@ def test_a_command_that_needs_an_extra_says_which(base: Path, tmp_path: Path) ->
     assert told.returncode == 1
     assert "pip install 'memstream[streams]'" in told.stderr
     assert "Traceback" not in told.stderr
+
+
+async def test_the_base_install_publishes_an_event(
+    base: Path, own_settings: Settings, scope: str, tmp_path: Path
+) -> None:
+    """`memstream publish` from the base install alone: the broker has the event, with the id that was printed."""
+    await create_topics(own_settings)
+    told = _run(
+        base,
+        "memstream",
+        *("publish", "--message", "Ana moved to Oslo.", "--scope", scope, "--json"),
+        cwd=tmp_path,
+        MEMSTREAM_KAFKA_BOOTSTRAP=own_settings.kafka_bootstrap,
+        MEMSTREAM_TOPIC_PREFIX=own_settings.topic_prefix,
+    )
+    assert told.returncode == 0, told.stderr
+    (receipt,) = orjson.loads(told.stdout)["last"]
+    topic = f"{own_settings.topic_prefix}.conversation"
+    assert receipt["topic"] == topic
+    async with (
+        asyncio.timeout(30),
+        AIOKafkaConsumer(topic, auto_offset_reset="earliest", **kafka_options(own_settings)) as consumer,
+    ):
+        record = await consumer.getone()
+    assert dict(record.headers)["ce_id"].decode() == receipt["event_id"]
+    assert orjson.loads(record.value)["content"] == "Ana moved to Oslo."

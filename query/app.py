@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from memstream.extractors.embedders import create_embedder
+from memstream.extractors.embedders import Embedder, create_embedder
 from memstream.query import boards, entities, events, facts, problems, provenance, recall, sessions, status, traces
 from memstream.query.graph import Graph
 from memstream.query.metrics import MeasureRequests, Metrics
@@ -25,15 +25,15 @@ Errors are problem details (RFC 9457). Listings go on by `next_cursor`, all page
 """
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The ASGI app of the read service. Connections open when it starts and close when it stops."""
+def create_app(settings: Settings, embedder: Embedder | None = None) -> FastAPI:
+    """The ASGI app of the read service. Connections open when it starts and close when it stops.
+
+    `embedder` is the one that the settings name unless it is given.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        key = settings.embedder_api_key
-        app.state.embedder = await asyncio.to_thread(
-            create_embedder, settings.embedder, api_key=key.get_secret_value() if key else None
-        )
+        app.state.embedder = embedder or await asyncio.to_thread(_embedder_of, settings)
         app.state.graph = Graph.connect(settings)
         try:
             yield
@@ -56,6 +56,11 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(module.router, dependencies=[Depends(only_known_parameters)])
     app.state.parameters = _parameters(app.openapi())
     return app
+
+
+def _embedder_of(settings: Settings) -> Embedder:
+    key = settings.embedder_api_key
+    return create_embedder(settings.embedder, api_key=key.get_secret_value() if key else None)
 
 
 def _parameters(document: dict[str, Any]) -> dict[str, set[str]]:

@@ -28,7 +28,7 @@ SLOTS_OF_SUBJECT = scoped(
 )
 
 # Assertion by the index (scope, slot, key), in its order: a whole scope, page by page.
-SLOTS = scoped("slots", "MATCH (a:Assertion {scope: $scope}) WHERE" + _SLOTS)
+SLOTS = scoped("slots", "MATCH (a:Assertion {scope: $scope}) WHERE a.key IS NOT NULL AND" + _SLOTS)
 
 # Assertion by the index (scope, slot, key).
 ASSERTIONS = scoped(
@@ -36,7 +36,7 @@ ASSERTIONS = scoped(
     """
     UNWIND $slots AS slot
     MATCH (a:Assertion {scope: $scope, slot: slot})
-    WHERE a.at <= $position AND a.recorded_at <= $known_at
+    WHERE a.key IS NOT NULL AND a.at <= $position AND a.recorded_at <= $known_at
     RETURN a.id AS id, slot, a.claim AS claim, a.value_key AS value_key, a.said_at AS said_at, a.key AS key,
       a.single AS single, coalesce(a.negated, false) AS negated, a.valid_from AS valid_from, a.valid_to AS valid_to,
       coalesce(a.confidence, 1.0) AS confidence, a.recorded_at AS recorded_at, a.subject AS subject,

@@ -50,7 +50,7 @@ VERSIONS = scoped(
 SAID = scoped(
     "said of a slot",
     """
-    MATCH (a:Assertion {scope: $scope, slot: $slot}) WHERE a.at <= $position
+    MATCH (a:Assertion {scope: $scope, slot: $slot}) WHERE a.key IS NOT NULL AND a.at <= $position
     OPTIONAL MATCH (e:Event {scope: $scope, id: a.event})
     RETURN a.id AS id, a.claim AS claim, a.text AS text, coalesce(a.negated, false) AS negated, a.said_at AS said_at,
       a.recorded_at AS recorded_at, a.valid_from AS valid_from, a.valid_to AS valid_to,

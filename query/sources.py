@@ -42,7 +42,7 @@ STATED = scoped(
     """
     UNWIND $claims AS c
     MATCH (a:Assertion {scope: $scope, slot: c.slot})
-    WHERE a.claim = c.claim AND a.at <= $position AND a.source_id IS NULL
+    WHERE a.key IS NOT NULL AND a.claim = c.claim AND a.at <= $position AND a.source_id IS NULL
       AND NOT EXISTS { MATCH (r:Retraction {scope: $scope, assertion: a.id}) WHERE r.at <= $position }
       AND NOT EXISTS {
         MATCH (r:Retraction {scope: $scope, slot: c.slot})

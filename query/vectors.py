@@ -32,8 +32,8 @@ _EXACT: Final = """
     MATCH (n:LABEL {scope: $scope})
     WHERE n.id IS NOT NULL AND n.at <= $position AND size(n.embedding) = $dims AND NOT coalesce(n.recalled, false)
     WITH n LIMIT $most
-    WITH collect(n) AS all UNWIND all AS n
-    WITH size(all) AS scanned, n, vector.similarity.cosine(n.embedding, $vector) AS score
+    WITH collect(n) AS texts UNWIND texts AS n
+    WITH size(texts) AS scanned, n, vector.similarity.cosine(n.embedding, $vector) AS score
     ORDER BY score DESC LIMIT $limit
 """
 

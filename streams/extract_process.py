@@ -47,7 +47,7 @@ async def run_extract(settings: Settings, instance: str, stop: asyncio.Event) ->
 async def run_with(settings: Settings, instance: str, stop: asyncio.Event, factory: Callable[[], Worker]) -> None:
     """Run the stage with the workers that `factory` makes."""
     ready = Readiness("starting")
-    monitor = Monitor(settings.metrics_port_extract, STAGE, ready)
+    monitor = Monitor(settings.metrics_host, settings.metrics_port_extract, STAGE, ready)
     serving = asyncio.create_task(monitor.run())
     pool = Pool(factory, settings.extract_process_count, refuse)
     try:

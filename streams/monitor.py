@@ -33,7 +33,7 @@ _DEAD_AFTER = 30.0
 class Monitor:
     """Serves one stage's health and metrics until `close`."""
 
-    def __init__(self, port: int, stage: str, readiness: Readiness, host: str = "0.0.0.0") -> None:  # noqa: S104 - scraped from other machines
+    def __init__(self, host: str, port: int, stage: str, readiness: Readiness) -> None:
         self._readiness = readiness
         self._stage = stage
         self._beat = time.monotonic()

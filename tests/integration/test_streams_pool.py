@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import pool_workers
 import psutil
 import pytest
 
@@ -16,7 +17,7 @@ from memstream.schemas.errors import FatalError
 from memstream.streams.pool import Patience, Pool
 from memstream.streams.records import Record, SessionResult, SessionWork
 
-HELPERS = Path(__file__).parent / "streams_helpers"
+SUPPORT = Path(pool_workers.__file__).parent
 
 MakePool = Callable[..., Pool]
 
@@ -24,13 +25,10 @@ MakePool = Callable[..., Pool]
 @pytest.fixture
 async def make_pool(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MakePool]:
     """Pools of two children, closed at the end."""
-    monkeypatch.setenv("PYTHONPATH", str(HELPERS))
-    monkeypatch.syspath_prepend(str(HELPERS))
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
     pools: list[Pool] = []
 
     def make(worker: str = "Workers", patience: Patience | None = None) -> Pool:
-        import pool_workers  # noqa: PLC0415
-
         pools.append(Pool(getattr(pool_workers, worker), 2, pool_workers.refuse, patience))
         return pools[-1]
 

@@ -1,0 +1,104 @@
+"""Stage processes as the supervisor starts them, for tests that kill them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx
+import psutil
+
+from memstream.settings import Settings
+
+PLUGIN = Path(__file__).parents[1] / "faults" / "plugin"
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """The environment of a process with these settings, as far as a test has its own, and with the faulty extractor."""
+    own = {
+        name: getattr(settings, name)
+        for name in (
+            "data_dir",
+            "topic_prefix",
+            "group_prefix",
+            "partitions",
+            "offload_url",
+            "metrics_port_extract",
+            "metrics_port_sink",
+        )
+    }
+    told = {f"MEMSTREAM_{name.upper()}": str(value) for name, value in own.items()}
+    faulty = {"MEMSTREAM_EXTRACTOR": "faulty", "MEMSTREAM_EMBEDDER": "none", "PYTHONPATH": str(PLUGIN)}
+    return {**os.environ, **told, **faulty, **more}
+
+
+class StageProcess:
+    """`python -m memstream.streams.stage`, its output in a file."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.process = process
+        self.log = log
+
+    @classmethod
+    async def start(cls, stage: str, log: Path, env: dict[str, str], instance: str = "0") -> StageProcess:
+        """Start one; it is not ready yet."""
+        with log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "memstream.streams.stage",
+                stage,
+                "--instance",
+                instance,
+                stdout=output,
+                stderr=output,
+                env=env,
+            )
+        return cls(process, log)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.process.returncode is None
+
+    def children(self) -> list[psutil.Process]:
+        """The processes that it started."""
+        return psutil.Process(self.process.pid).children() if self.alive else []
+
+    async def kill(self) -> None:
+        """Kill -9."""
+        if self.alive:
+            self.process.kill()
+        await self.process.wait()
+
+    async def stop(self, patience: float = 40.0) -> int:
+        """SIGTERM, then wait: its exit code."""
+        if self.alive:
+            self.process.terminate()
+        async with asyncio.timeout(patience):
+            return await self.process.wait()
+
+    def said(self) -> str:
+        """What it has logged."""
+        return self.log.read_text(errors="replace")
+
+
+async def until(condition: Callable[[], Awaitable[bool]], patience: float, what: str, every: float = 0.2) -> None:
+    """Wait until a condition holds. Fails after `patience` seconds, saying for what."""
+    deadline = time.monotonic() + patience
+    while not await condition():
+        assert time.monotonic() < deadline, f"not within {patience:.0f} s: {what}"
+        await asyncio.sleep(every)
+
+
+async def ready(port: int) -> bool:
+    """Whether the stage at this port says that it does its work."""
+    try:
+        async with httpx.AsyncClient(timeout=5) as client:
+            return (await client.get(f"http://127.0.0.1:{port}/ready")).status_code == 200
+    except httpx.HTTPError:
+        return False

@@ -43,7 +43,13 @@ def candidates(tree: Tree) -> list[Candidate]:
             at[i] = e.label
     used = [False] * len(tree)
     for i, word in enumerate(tree.words):
-        if identify(word):
+        if tree.lower[i] in ("pr", "mr", "issue", "ticket", "incident", "hotfix", "bug") and i + 1 < len(tree):
+            following = tree.words[i + 1]
+            if following.lstrip("#").isdigit() and (len(following) > 1):
+                _add(out, tree, i, i + 2, "id", labels, at)
+                used[i] = used[i + 1] = True
+                continue
+        if identify(word) and not used[i]:
             _add(out, tree, i, i + 1, "id", labels, at)
             used[i] = True
     i = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memstream.extractors.frames import Frame
+from memstream.extractors.frames import IMPLIED_THIRD, Frame
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.nominals import kin_word, owner_of, role_head, say_kin, say_role
 from memstream.extractors.patterns import is_team
@@ -35,7 +35,7 @@ def match_copulas(reading: Reading) -> None:
     for frame in reading.frames:
         if frame.lemma in _BE and not frame.passive:
             _be(reading, frame)
-        elif frame.lemma in _TURN and frame.attr and not frame.passive:
+        elif (frame.lemma in _TURN and frame.attr or reading.tree.lower[frame.head] in lexicon().status) and not frame.passive:
             _states(reading, frame)
         if frame.lemma in _ROLE_VERBS:
             _as_role(reading, frame)
@@ -60,11 +60,11 @@ def _be(reading: Reading, frame: Frame) -> None:
     tree = reading.tree
     if frame.subj and frame.subj[0] >= 0 and _attribute(reading, frame, frame.subj[0]):
         return
-    if any(s >= 0 and tree.lower[s] in ("it", "that", "this", "there") for s in frame.subj):
-        _cleft(reading, frame)
+    if _kin_subject(reading, frame):
+        return
     for a in frame.attr:
         word = kin_word(reading, a)
-        if word and a not in reading.cover:
+        if word and a not in reading.cover and not (role_head(reading, a) and owner_of(reading, a) is None):
             _is_kin(reading, frame, a, word)
         elif role_head(reading, a) and tree.pos[a] in ("NOUN", "PROPN"):
             for s in _subjects(reading, frame, ("Person",)):
@@ -73,14 +73,30 @@ def _be(reading: Reading, frame: Frame) -> None:
         elif tree.lemma[a] in ("part", "module", "component", "subproject", "branch", "member"):
             _part(reading, frame, a)
     _states(reading, frame)
+    _allergy(reading, frame)
     _age(reading, frame)
     _prepositions(reading, frame)
     _dates(reading, frame)
     _names(reading, frame)
 
 
-def _cleft(reading: Reading, frame: Frame) -> None:
-    """"it's my dad": nothing is said by the cleft itself; its relative clause speaks for it."""
+def _kin_subject(reading: Reading, frame: Frame) -> bool:
+    """"my best friend is Farzana", "her brother was Ilkka": the relation is the subject, the name comes after."""
+    tree = reading.tree
+    for s in frame.subj:
+        word = kin_word(reading, s) if s >= 0 and s not in reading.cover else ""
+        owner = owner_of(reading, s) if word else None
+        if owner is None or owner.known is None:
+            continue
+        relation, gender = lexicon().kin[word]
+        for a in frame.attr:
+            if a in reading.cover and tree.pos[a] in ("PROPN", "NOUN", "X", "ADJ") and reading.cover[a].known.type in ("Person", "Object"):
+                relative = reading.ref(a)
+                if relative is not None and relative.known is not None:
+                    relative.known.gender = relative.known.gender or gender
+                    say_kin(reading, owner, relation, relative, frame=frame)
+                    return True
+    return False
 
 
 def _is_kin(reading: Reading, frame: Frame, a: int, word: str) -> None:
@@ -129,6 +145,8 @@ def _states(reading: Reading, frame: Frame) -> None:
         if phrase in lexicon().status and tree.pos[a] != "NOUN":
             text = phrase
     for k in tree.kids[frame.head]:
+        if tree.dep[k] == "aux" and tree.lemma[k] == "be" and tree.tag[frame.head] == "VBG" and tree.lower[frame.head] in lexicon().status:
+            text = tree.lower[frame.head]
         if not text and tree.dep[k] in ("advmod", "prt", "prep") and tree.lower[k] in lexicon().status and not tree.kids[k]:
             text = tree.lower[k]
     if not text:
@@ -139,6 +157,23 @@ def _states(reading: Reading, frame: Frame) -> None:
         personal = text.startswith("on ")
         if (s.type == "Person") == (personal and "leave" in text or text == "on sabbatical"):
             reading.say(s, "has_status", text, frame, at=frame.head, rule="state")
+
+
+def _allergy(reading: Reading, frame: Frame) -> None:
+    """"is allergic to sulfa drugs and nuts"."""
+    tree = reading.tree
+    for a in frame.attr:
+        if tree.lower[a] != "allergic":
+            continue
+        objects = [*frame.preps.get("to", [])]
+        for k in tree.kids[a]:
+            if tree.dep[k] == "prep" and tree.lower[k] == "to":
+                objects += [c for o in tree.kids[k] if tree.dep[o] == "pobj" for c in tree.conjuncts(o)]
+        for s in _subjects(reading, frame, ("Person",)):
+            for o in objects:
+                value = reading.value(o)
+                if value and tree.pos[o] != "PRON":
+                    reading.say(s, "allergic_to", value, frame, at=frame.head, rule="allergic", dated=False)
 
 
 def _leave(reading: Reading, frame: Frame) -> str:
@@ -242,6 +277,8 @@ def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> N
     elif ref.type == "Object" and s.type == "Object" and name in ("in", "on"):
         if ref.known.name.lower() in ("prod", "production", "staging", "dev", "qa"):
             reading.say(s, "deployed_to", ref, frame, at=frame.head, rule="is in")
+        elif name == "on":
+            reading.say(s, "runs_on", ref, frame, at=frame.head, rule="is on host")
 
 
 def _dates(reading: Reading, frame: Frame) -> None:
@@ -329,6 +366,8 @@ def _attribute(reading: Reading, frame: Frame, i: int) -> bool:
 
 def _attribute_entity(reading: Reading, frame: Frame, predicate: str, holder: Ref) -> bool:
     for a in frame.attr:
+        if predicate == "has_status":
+            return False
         if predicate == "has_name":
             if holder.known is reading.speaker and not reading.turn.named and a in reading.cover:
                 say_own_name(reading, reading.cover[a].known.name, frame)
@@ -339,8 +378,6 @@ def _attribute_entity(reading: Reading, frame: Frame, predicate: str, holder: Re
             continue
         if predicate in ("founded", "created"):
             reading.say(ref, predicate, holder, frame, at=frame.head, rule="attribute")
-        elif predicate == "has_status":
-            return False
         else:
             reading.say(holder, predicate, ref, frame, at=frame.head, rule="attribute")
         return True
@@ -378,12 +415,22 @@ def _passive_state(reading: Reading, frame: Frame) -> None:
             reading.say(ref, "has_status", text, frame, at=frame.head, rule="passive state")
 
 
+def _nearest(reading: Reading, frame: Frame) -> list[Ref]:
+    """The person named last before a clause in its sentence, or the first person: "I am 71, born in Szeged"."""
+    tree = reading.tree
+    first = tree.sentences[tree.sent[frame.head]][0]
+    for i in range(frame.head - 1, first - 1, -1):
+        if tree.lower[i] in FIRST or i in reading.cover and reading.cover[i].known.type == "Person":
+            ref = reading.ref(i)
+            return [ref] if ref is not None else []
+    before = reading.ref(IMPLIED_THIRD, ("Person",)) if frame.head == first else None
+    return [before] if before is not None else []
+
+
 def _born(reading: Reading, frame: Frame) -> None:
     """"born on 4 March 1953 in Szeged"."""
-    for p in frame.obj or frame.subj:
-        person = reading.ref(p, ("Person",))
-        if person is None or person.type != "Person":
-            continue
+    people = [r for p in frame.obj or frame.subj if (r := reading.ref(p, ("Person",))) is not None and r.type == "Person"]
+    for person in people or _nearest(reading, frame):
         for o in frame.preps.get("in", []):
             place = reading.ref(o, ("Location",)) if o in reading.cover else None
             if place is not None and place.type == "Location":

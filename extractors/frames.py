@@ -55,8 +55,9 @@ def frames(tree: Tree, quoted: list[bool]) -> list[Frame]:
         _inherit(tree, found, i)
     for i, frame in found.items():
         _polarity(tree, frame)
-        frame.unsure = _doubt(tree, found, i, quoted)
         frame.tokens = _own_tokens(tree, found, i)
+    for i, frame in found.items():
+        frame.unsure = _doubt(tree, found, i, quoted)
     return [found[i] for i in sorted(found)]
 
 
@@ -243,11 +244,28 @@ def _doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> s
             return "conditional"
         if tree.dep[k] == "advcl" and any(tree.lower[m] in ("if", "unless") for m in tree.kids[k]):
             return "conditional"
-    if any(tree.lower[j] in lexicon().hedges or tree.lemma[j] in lexicon().hedges for j in range(a, b) if tree.sent[j] == tree.sent[i]):
+    if _hedged(tree, found, i, a, b):
         return "hedge"
     if tree.tag[i] == "VB" and tree.dep[i] in ("ROOT", "conj", "ccomp") and not _auxiliary(tree, i) and not found[i].subj:
         return "imperative"
     return _governed(tree, found, i)
+
+
+def _hedged(tree: Tree, found: dict[int, Frame], i: int, a: int, b: int) -> bool:
+    """Whether a word such as "apparently" stands in the clause, in one that governs it, or in no clause at all."""
+    hedges = [j for j in range(a, b) if tree.lower[j] in lexicon().hedges or tree.lemma[j] in lexicon().hedges]
+    if not hedges:
+        return False
+    above = set()
+    j = i
+    while True:
+        above.add(j)
+        if tree.head[j] == j:
+            break
+        j = tree.head[j]
+    reach = {t for f in found.values() if f.head in above for t in f.tokens}
+    owned = {t for f in found.values() for t in f.tokens}
+    return any(h in reach or h not in owned for h in hedges)
 
 
 def _asked(tree: Tree, i: int, a: int, b: int) -> bool:

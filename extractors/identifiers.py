@@ -42,8 +42,10 @@ class Identifier:
 
 def is_identifier_token(text: str) -> bool:
     """Whether the tokenizer must leave this string in one piece."""
-    if len(text) < 3 or len(text) > 80:
+    if len(text) < 2 or len(text) > 80:
         return False
+    if text[0] == "#" and text[1:].isdigit():
+        return True
     if PACKAGE.fullmatch(text) or TICKET.fullmatch(text) or EMAIL.fullmatch(text) or FILE.fullmatch(text):
         return True
     return _kebab_name(text)
@@ -53,7 +55,7 @@ def identify(text: str) -> Identifier | None:
     """What a token is, if it is a technical name."""
     if REGION.fullmatch(text) and (text in _CLOUD or text[-1].isdigit() or text.rsplit("-", 1)[0] in _CLOUD):
         return Identifier("Location", "region")
-    if TICKET.fullmatch(text):
+    if TICKET.fullmatch(text) or text[:1] == "#" and text[1:].isdigit() and len(text) > 1:
         return Identifier("Object", "ticket")
     if PACKAGE.fullmatch(text):
         return Identifier("Object", "package")

@@ -22,7 +22,7 @@ def match_nominals(reading: Reading) -> None:
         if reading.quoted[i] or tree.pos[i] not in ("NOUN", "PROPN"):
             continue
         lemma = kin_word(reading, i)
-        if lemma:
+        if lemma and not (lexicon().kin[lemma][0] == "managed_by" and _kin_owner(reading, i) is None):
             _kin(reading, i, lemma)
         elif role_head(reading, i):
             _apposed_role(reading, i)
@@ -95,7 +95,7 @@ def _kin(reading: Reading, i: int, word: str) -> None:
     former = tree.lower[i].startswith("ex-") or any(
         tree.lower[k] in ("ex", "former", "late") for k in tree.kids[i] if tree.dep[k] in ("amod", "compound")
     )
-    if owner is None and relation == "has_pet":
+    if owner is None and (relation == "has_pet" or _names_of(reading, i)):
         owner = _keeper(reading, i)
     if owner is None or owner.known is None or owner.type not in ("Person", ""):
         return
@@ -203,6 +203,12 @@ def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
                     org = named
                 elif of:
                     end = covered.span.end
+            elif o not in reading.cover and any(tree.lower[p] in ("at", "with") for p in tree.kids[o]):
+                end = tree.noun_span(o)[1] if of else end
+                for p in tree.kids[o]:
+                    for q in tree.kids[p]:
+                        if q in reading.cover and reading.cover[q].known.type == "Organization":
+                            org = reading.ref(q)
             elif of and o not in reading.cover and tree.lemma[i] in ("head", "vp", "director", "chief", "lead", "manager", "minister", "master", "secretary", "captain"):
                 end = tree.noun_span(o)[1]
             elif of and covered is not None and tree.lemma[i] in ("head", "vp", "director", "chief"):

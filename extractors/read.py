@@ -15,6 +15,7 @@ from memstream.extractors.reader_input import Parsed, Piece
 from memstream.extractors.reading import Named, Reading
 from memstream.extractors.session import Known, Session
 from memstream.extractors.structured import match_headed_lists, read_structure
+from memstream.extractors.surface import match_surfaces
 from memstream.extractors.times import find_times
 from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
 
@@ -102,7 +103,7 @@ def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction
     reading.same_as.extend(same)
     reading.prepare()
     if not fiction:
-        for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments, match_headed_lists, match_preferences):
+        for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments, match_surfaces, match_headed_lists, match_preferences):
             rule(reading)
         if takes_turn(turn) and first:
             answer(reading, session.question)

@@ -120,6 +120,10 @@ class Reading:
             return self._addressed(i)
         if word in THIRD and tree.pos[i] in ("PRON", "DET", "ADV"):
             return self._pronoun(i, tuple(expect))
+        if word == "user" and self.turn.role in ("system", "tool"):
+            return Ref(self.speaker, "", start=i, end=i + 1)
+        if i not in self.cover and i - 1 in self.cover and word[:1].isdigit() and tree.dep[i - 1] in ("amod", "compound", "nmod"):
+            i -= 1
         if i in self.cover:
             return self._name(self.cover[i], tuple(expect))
         if tree.pos[i] in ("PRON", "DET", "SCONJ") or tree.pos[i] == "ADV" and not values:
@@ -156,9 +160,15 @@ class Reading:
 
     def _salient(self, i: int) -> list[Known]:
         """The entities before token i, the likeliest antecedent last: subjects of earlier clauses over all others."""
-        before = [n.known for n in self.named if n.span.end <= i]
+        own = self.owner.get(i)
+        mine: list[Known] = []
+        if own is not None and self.tree.dep[i] != "poss":
+            mine = [self.cover[s].known for s in (*own.subj, *own.obj) if s in self.cover and s != i]
+        before = [n.known for n in self.named if n.span.end <= i and n.known not in mine]
         subjects = []
         for frame in self.frames:
+            if frame is own and self.tree.dep[i] != "poss":
+                continue
             for s in frame.obj if frame.passive else frame.subj:
                 if 0 <= s < i and s in self.cover and frame.head < i:
                     subjects.append(self.cover[s].known)
@@ -193,7 +203,7 @@ class Reading:
             return Ref(None, text, (), start, end) if values and text else None
         if tree.pos[i] not in ("NOUN", "PROPN", "X"):
             return None
-        before = [n.known for n in self.named if n.span.start < i]
+        before = self._salient(i)
         view = Session(known=self.earlier)
         bare = [w for w in words if w not in _DETERMINERS and w not in _QUALITIES]
         if owner is None and len(bare) == 1:

@@ -60,7 +60,7 @@ def question_of(path: str, parameters: list[tuple[str, str]]) -> str:
 
 
 def _is_cursor(version: object, offset: object, after: object) -> bool:
-    if version != _VERSION or not isinstance(offset, int) or not isinstance(after, list):
+    if version != _VERSION or type(offset) is not int or not -1 <= offset < 2**63 or not isinstance(after, list):
         return False
     return all(isinstance(part, str) for part in after)
 

@@ -6,6 +6,7 @@ transactions in read mode, so Neo4j itself refuses a write, with a time limit on
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -97,20 +98,9 @@ class Graph:
         sealed = rows[0]["sealed"]
         return Position(rows[0]["partition"], -1 if sealed is None else sealed)
 
-    async def reader(self, scope: str, as_of: int | None = None) -> Reader:
-        """A reader of the scope as of its last sealed position, or as of an earlier one.
-
-        Raises Problem for an unknown scope and for a position that is not sealed yet.
-        """
-        sealed = await self.sealed(scope)
-        if as_of is None:
-            return Reader(self, scope, sealed)
-        if as_of > sealed.offset:
-            raise Problem(
-                Kind.BAD_POSITION,
-                f"position {as_of} of partition {sealed.partition} is not sealed yet, the last one is {sealed.offset}",
-            )
-        return Reader(self, scope, Position(sealed.partition, as_of))
+    def reader(self, scope: str, as_of: int | None = None) -> Reader:
+        """A reader of the scope as of its last sealed position, or as of an earlier one; nothing is sent yet."""
+        return Reader(self, scope, as_of)
 
     async def ping(self) -> None:
         """Return if Neo4j answers. Raises GraphUnavailable if it does not."""
@@ -145,29 +135,51 @@ class Graph:
 
 
 class Reader:
-    """Reads one scope as of one position: the only way to the content of the graph."""
+    """Reads one scope as of one position: the only way to the content of the graph.
 
-    def __init__(self, graph: Graph, scope: str, position: Position) -> None:
+    The position is found once, before the first statement, and holds for all of them.
+    """
+
+    def __init__(self, graph: Graph, scope: str, as_of: int | None = None) -> None:
         self._graph = graph
+        self._as_of = as_of
+        self._position: Position | None = None
+        self._opening = asyncio.Lock()
         self.scope = scope
-        self.position = position
+
+    @property
+    def position(self) -> Position:
+        """The position that is read; it is known once the reader was opened."""
+        if self._position is None:
+            raise RuntimeError(f"the reader of scope {self.scope!r} has no position yet: open it first")
+        return self._position
+
+    async def open(self) -> Position:
+        """Find the position, once. Raises Problem for an unknown scope and for a position that is not sealed yet."""
+        async with self._opening:
+            if self._position is None:
+                sealed = await self._graph.sealed(self.scope)
+                self._position = sealed if self._as_of is None else _earlier(sealed, self._as_of)
+        return self._position
 
     async def rows(self, statement: Statement, **parameters: Any) -> list[Row]:
-        """The rows of a scoped statement. Raises GraphUnavailable, or Problem where it takes too long."""
+        """The rows of a scoped statement. Raises GraphUnavailable, or Problem as `open` does or where it takes long."""
         if not statement.scoped:
             raise ValueError(f"statement {statement.name!r} is not scoped: a Reader does not run it")
         if reserved := parameters.keys() & {"scope", "position"}:
             raise ValueError(f"{', '.join(sorted(reserved))} of statement {statement.name!r} is given by the Reader")
-        bound = parameters | {"scope": self.scope, "position": self.position.offset}
+        position = await self.open()
+        bound = parameters | {"scope": self.scope, "position": position.offset}
         return await self._graph._run(statement, bound)
 
-    def at(self, offset: int) -> Reader:
-        """The same scope as of another position. Raises Problem for one that this reader does not see."""
-        if not -1 <= offset <= self.position.offset:
-            raise Problem(
-                Kind.BAD_POSITION, f"position {offset} is not readable, the last one is {self.position.offset}"
-            )
-        return Reader(self._graph, self.scope, Position(self.position.partition, offset))
+
+def _earlier(sealed: Position, offset: int) -> Position:
+    if offset > sealed.offset:
+        raise Problem(
+            Kind.BAD_POSITION,
+            f"position {offset} of partition {sealed.partition} is not sealed yet, the last one is {sealed.offset}",
+        )
+    return Position(sealed.partition, offset)
 
 
 def _told(statement: Statement, error: DriverError | Neo4jError, seconds: float) -> Exception:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -43,7 +42,7 @@ async def one_reader(request: Request, scope: _Scope, as_of: _AsOf = None) -> Re
     """A reader of the scope that the request names."""
     if len(request.query_params.getlist("scope")) > 1:
         raise Problem(Kind.BAD_SCOPE, "this route reads one scope: give 'scope' once")
-    return await graph_of(request).reader(parse_scope(scope), as_of)
+    return graph_of(request).reader(parse_scope(scope), as_of)
 
 
 async def several_readers(request: Request, scope: _Scopes) -> list[Reader]:
@@ -52,7 +51,7 @@ async def several_readers(request: Request, scope: _Scopes) -> list[Reader]:
     if len(scopes) > MAX_SCOPES:
         raise Problem(Kind.BAD_PARAMETER, f"{len(scopes)} scopes are more than the {MAX_SCOPES} that one read may name")
     graph = graph_of(request)
-    return list(await asyncio.gather(*(graph.reader(text) for text in scopes)))
+    return [graph.reader(text) for text in scopes]
 
 
 OneReader = Annotated[Reader, Depends(one_reader)]
@@ -89,7 +88,7 @@ async def listing(
     if cursor is None:
         return Listing(reader, limit, None, question)
     place = decode(cursor, question)
-    return Listing(reader.at(place.offset), limit, place.after, question)
+    return Listing(graph_of(request).reader(reader.scope, place.offset), limit, place.after, question)
 
 
 OneListing = Annotated[Listing, Depends(listing)]

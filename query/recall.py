@@ -51,6 +51,7 @@ async def recall(
     Found by the entities that the prompt names and one hop further, by words and by meaning; fused by rank. Several
     scopes are read each by itself: the nearest wins where one value can hold, the others are shown as differing.
     """
+    await asyncio.gather(*(reader.open() for reader in readers))
     vector, notes = await _embedded(request, prompt)
     neighbours = cast(Neighbours, request.app.state.neighbours)
     found = await asyncio.gather(

@@ -1,0 +1,108 @@
+"""The sink: a batch of patches becomes one transaction, and is sealed in a second, tiny one.
+
+Ordered steps of the transaction: lock the partition's offset, then the heads of the batch's scopes; drop what lies at
+or below the offset; of several patches of one event let the best one count; take back what it replaces or what an
+erasure reaches; write nodes, edges, links, facts, chains; sweep stubs that nothing refers to; keep what became true in
+the outbox; move the offset. After the commit the batch is sealed: now it can be read, all of it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from neo4j import Driver, ManagedTransaction
+
+from memstream.schemas.errors import InvalidPatch
+from memstream.schemas.patch import Verdict
+from memstream.sinks import batch, lock, outbox
+from memstream.sinks.failures import told_as_ours
+from memstream.sinks.lock import Place
+from memstream.sinks.records import Applied, Change, Incoming, PatchRecord, Resume, decode
+
+T = TypeVar("T")
+
+
+class GraphSink:
+    """Applies the patches of partitions to one store. One instance may serve many partitions, one batch at a time.
+
+    `worker` names this process in locks; `announce` is False for a replay, which tells no watcher.
+    """
+
+    def __init__(self, driver: Driver, database: str, worker: str, *, announce: bool = True) -> None:
+        self._driver = driver
+        self._database = database
+        self._worker = worker
+        self._announce = announce
+
+    def resume(self, topic: str, partition: int, partitions: int) -> Resume:
+        """Where the partition stands; what was committed and not sealed is sealed.
+
+        Raises TopicMismatch where the graph was built from a topic with another count of partitions.
+        """
+        place = self._place(topic, partition)
+        return self._write(lambda tx: lock.begin(tx, place, partitions))
+
+    def apply(self, topic: str, partition: int, batch_of: Sequence[PatchRecord]) -> Applied:
+        """Apply the records of one partition, in the order of their offsets, and seal them.
+
+        Raises InvalidPatch or PoisonError where a record can't be applied (nothing of the batch is, then), and
+        TransientError or GraphUnavailable where Neo4j does not take it now: the same batch may be given again.
+        """
+        if not batch_of:
+            return Applied()
+        incoming = [decode(record) for record in batch_of]
+        place = self._place(topic, partition)
+        applied = self._write(lambda tx: batch.apply(tx, place, incoming, announce=self._announce))
+        self._write(lambda tx: lock.seal(tx, place, applied.last_offset))
+        return applied
+
+    def refuse(self, topic: str, partition: int, record: PatchRecord, reason: str) -> None:
+        """Go past a record that can never be applied: its Event says so where its origin can be read."""
+        place = self._place(topic, partition)
+        one = _refused(record, reason)
+
+        def write(tx: ManagedTransaction) -> int:
+            if one is not None:
+                return batch.apply(tx, place, [one], announce=False).last_offset
+            return batch.skip(tx, place, record.offset)
+
+        last = self._write(write)
+        self._write(lambda tx: lock.seal(tx, place, last))
+
+    def pending_changes(self, topic: str, partition: int) -> list[Change]:
+        """What became true and may not have been sent yet, in order."""
+        return self._write(lambda tx: outbox.pending(tx, topic, partition))
+
+    def forget_changes(self, ids: Sequence[str]) -> None:
+        """These changes (by Change.id) were sent. All changes of one batch share an id: forget it once all are sent."""
+        if ids:
+            self._write(lambda tx: outbox.forget(tx, ids))
+
+    def _place(self, topic: str, partition: int) -> Place:
+        return Place(topic, partition, self._worker)
+
+    def _write(self, work: Callable[[ManagedTransaction], T]) -> T:
+        # the driver tries transient errors again, with growing pauses and jitter, for max_transaction_retry_time
+        with told_as_ours(), self._driver.session(database=self._database) as session:
+            return session.execute_write(work)
+
+
+def _refused(record: PatchRecord, reason: str) -> Incoming | None:
+    try:
+        one = decode(record)
+    except InvalidPatch:
+        return None
+    patch = one.patch.model_copy(
+        update={
+            "verdict": Verdict.DEAD_LETTERED,
+            "reason": reason,
+            "nodes": (),
+            "edges": (),
+            "assertions": (),
+            "retractions": (),
+            "links": (),
+            "erasures": (),
+        }
+    )
+    return Incoming(one.offset, patch, one.digest)

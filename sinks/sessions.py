@@ -1,0 +1,121 @@
+"""FIRST_MESSAGE and NEXT_MESSAGE, brought in step around each message that came or went.
+
+Index: Message (scope, session_id, order), walked from the place itself, so that a look-up costs the same in a session
+of ten messages and of a million. The edges show the latest state; a reader of an earlier position goes by `order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from memstream.folds.sessions import Links, Neighbours, changes, wanted
+from memstream.schemas.ids import named_id
+from memstream.schemas.patch import Label
+from memstream.sinks.records import Incoming
+from memstream.sinks.statements import statement
+from memstream.sinks.writer import NodeKey, Writer
+
+NEIGHBOURS = statement(
+    "neighbours in a session",
+    """
+    UNWIND $rows AS row
+    CALL (row) {
+      MATCH (p:Message)
+      WHERE p.scope = row.scope AND p.session_id = row.session AND p.order <= row.order
+        AND (p.order < row.order OR p.id < row.id)
+      WITH p ORDER BY p.scope DESC, p.session_id DESC, p.order DESC, p.id DESC LIMIT 1
+      RETURN collect(elementId(p)) AS before
+    }
+    CALL (row) {
+      MATCH (p:Message)
+      WHERE p.scope = row.scope AND p.session_id = row.session AND p.order >= row.order
+        AND (p.order > row.order OR p.id > row.id)
+      WITH p ORDER BY p.scope, p.session_id, p.order, p.id LIMIT 1
+      RETURN collect(elementId(p)) AS after
+    }
+    RETURN row.i AS i, head(before) AS before, head(after) AS after
+    """,
+)
+# By internal ids, in both: only the links of the nodes named.
+NEXT = statement(
+    "links of messages",
+    """
+    UNWIND $eids AS eid
+    MATCH (m) WHERE elementId(m) = eid
+    MATCH (m)-[r:NEXT_MESSAGE]-(x)
+    RETURN DISTINCT elementId(r) AS eid, elementId(startNode(r)) AS a, elementId(endNode(r)) AS b
+    """,
+)
+FIRST = statement(
+    "first messages",
+    """
+    UNWIND $eids AS eid
+    MATCH (c) WHERE elementId(c) = eid
+    MATCH (c)-[r:FIRST_MESSAGE]->(m)
+    RETURN elementId(r) AS eid, elementId(c) AS a, elementId(m) AS b
+    """,
+)
+
+
+class Spot(NamedTuple):
+    """A message's place in its session."""
+
+    scope: str
+    session: str
+    order: str
+    id: str
+
+    @property
+    def conversation(self) -> NodeKey:
+        """The session's node."""
+        return NodeKey(Label.CONVERSATION, self.scope, named_id("session", self.scope, self.session))
+
+
+def spots_of(one: Incoming) -> list[Spot]:
+    """The places of the messages that a patch makes."""
+    return [
+        Spot(one.scope, row.props["session_id"], row.props.get("order", ""), row.id)
+        for row in one.patch.nodes
+        if row.label is Label.MESSAGE and row.owned and row.props.get("session_id")
+    ]
+
+
+def write_chain(writer: Writer, came: dict[Spot, int], went: dict[Spot, int]) -> None:
+    """Bring the chains in step. All messages are written, conversations are touched; values are the positions."""
+    spots = sorted(came.keys() | went.keys())
+    if not spots:
+        return
+    rows = [{"i": i, **spot._asdict()} for i, spot in enumerate(spots)]
+    here = {spot: writer.nodes[NodeKey(Label.MESSAGE, spot.scope, spot.id)].eid for spot in came}
+    places = [
+        Neighbours(
+            writer.nodes[spots[row["i"]].conversation].eid, row["before"], here.get(spots[row["i"]]), row["after"]
+        )
+        for row in writer.run(NEIGHBOURS, rows=rows)
+    ]
+    want = wanted(places)
+    next_ids, first_ids = _existing(writer, want)
+    change = changes(want, Links(frozenset(next_ids), frozenset(first_ids)))
+    writer.disconnect(next_ids[pair] for pair in sorted(change.drop.next))
+    writer.disconnect(first_ids[pair] for pair in sorted(change.drop.first))
+    last = max((*came.values(), *went.values()))
+    position = {eid: came[spot] for spot, eid in here.items()}
+    for a, b in sorted(change.make.next):
+        at = max(position.get(a, -1), position.get(b, -1))
+        writer.connect("NEXT_MESSAGE", a, b, {"at": last if at < 0 else at})
+    for a, b in sorted(change.make.first):
+        writer.connect("FIRST_MESSAGE", a, b, {"at": position.get(b, last)})
+
+
+def _existing(writer: Writer, want: Links) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+    ends = sorted({eid for pair in want.next for eid in pair} | {message for _, message in want.first})
+    following = {(row["a"], row["b"]): row["eid"] for row in writer.run(NEXT, eids=ends)} if ends else {}
+    sessions = sorted({session for session, _ in want.first})
+    opening = {(row["a"], row["b"]): row["eid"] for row in writer.run(FIRST, eids=sessions)} if sessions else {}
+    return following, opening
+
+
+def conversations(spots: Iterable[Spot]) -> set[NodeKey]:
+    """The sessions that these places are in."""
+    return {spot.conversation for spot in spots}

@@ -1,0 +1,240 @@
+"""Takes events back out of the graph: where a better patch of the same event arrives, and where it is erased.
+
+By the manifest on the Event node everything it made is found by key: its edges go, shared nodes are folded again from
+what the other events say, its own nodes become stubs, its assertions and retractions go and their slots are folded
+again with the rest of the batch. Stubs that nothing refers to any more are swept at the end of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from memstream.schemas.patch import Label
+from memstream.sinks.facts import Touched
+from memstream.sinks.known import Stored
+from memstream.sinks.links import Pair
+from memstream.sinks.manifest import LINKED, Manifest, read_manifest
+from memstream.sinks.nodes import RESET, UNLABEL, refold
+from memstream.sinks.sessions import Spot
+from memstream.sinks.slots import LABELS, SLOT_OF, Cause, SlotKey
+from memstream.sinks.statements import Row, statement
+from memstream.sinks.writer import NodeKey, Writer
+
+# By internal ids; of the edges between the two the planner walks those of the end with fewer.
+EDGES_OF = statement(
+    "edges of an event",
+    """
+    UNWIND $rows AS row
+    MATCH (a) WHERE elementId(a) = row.a
+    MATCH (b) WHERE elementId(b) = row.b
+    MATCH (a)-[r:$(row.type)]->(b) WHERE r.event = row.event
+    RETURN DISTINCT elementId(r) AS eid
+    """,
+)
+# By internal id, then the event's own edges.
+SAYS_OF = statement(
+    "says of an event",
+    """
+    UNWIND $eids AS eid
+    MATCH (e) WHERE elementId(e) = eid
+    MATCH (e)-[w:WROTE]->(n)
+    RETURN elementId(w) AS eid, labels(n) AS labels, n.scope AS scope, n.id AS id
+    """,
+)
+# By internal id.
+PLACES = statement(
+    "places of messages",
+    """
+    UNWIND $eids AS eid
+    MATCH (m:Message) WHERE elementId(m) = eid AND m.session_id IS NOT NULL
+    OPTIONAL MATCH (m)-[r:NEXT_MESSAGE|FIRST_MESSAGE]-()
+    RETURN m.scope AS scope, m.session_id AS session, m.order AS order, m.id AS id, collect(elementId(r)) AS links
+    """,
+)
+# Index: the unique key (scope, id) of Assertion and of Retraction.
+FORGET_ASSERTIONS = statement(
+    "forget assertions",
+    """
+    UNWIND $rows AS row
+    MATCH (a:Assertion {scope: row.scope, id: row.id})
+    WITH row, a, a.slot AS slot, a.fact AS fact, a.at AS at
+    DETACH DELETE a
+    RETURN row.i AS i, slot, fact, at
+    """,
+)
+FORGET_RETRACTIONS = statement(
+    "forget retractions",
+    """
+    UNWIND $rows AS row
+    MATCH (r:Retraction {scope: row.scope, id: row.id})
+    WITH row, r, r.slot AS slot, r.assertion AS assertion
+    DETACH DELETE r
+    RETURN row.i AS i, slot, assertion
+    """,
+)
+# By internal id.
+DROP_EVENTS = statement("drop events", "UNWIND $eids AS eid MATCH (e) WHERE elementId(e) = eid DETACH DELETE e")
+# Index: Fact (scope, slot) and Preference (scope, slot).
+_CLOSED = """
+UNWIND $rows AS row
+MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.ended_at > row.since
+OPTIONAL MATCH (f)-[:ABOUT|OBJECT|HELD_BY|SOURCED_FROM]->(n)
+WITH f, row, collect(DISTINCT {labels: labels(n), id: n.id}) AS ends
+DETACH DELETE f
+RETURN row.scope AS scope, ends
+"""
+FORGET_VERSIONS = {
+    label: statement(f"forget versions of {label}", _CLOSED.replace("LABEL", label)) for label in LABELS.values()
+}
+# By internal id; a degree is looked up, not counted.
+SWEEP = statement(
+    "sweep stubs",
+    """
+    UNWIND $eids AS eid
+    MATCH (n) WHERE elementId(n) = eid AND n.at IS NULL AND NOT EXISTS { (n)--() }
+    DELETE n
+    """,
+)
+
+_LABELS = {label.value: label for label in Label}
+
+
+@dataclass(slots=True)
+class Unfolded:
+    """What was taken back: what to fold again, and the nodes to sweep if nothing refers to them in the end."""
+
+    facts: Touched = field(default_factory=Touched)
+    pairs: dict[Pair, int] = field(default_factory=dict)
+    spots: dict[Spot, int] = field(default_factory=dict)
+    nodes: set[NodeKey] = field(default_factory=set)
+    since: dict[SlotKey, int] = field(default_factory=dict)
+
+
+def unfold(writer: Writer, events: Sequence[Stored], causes: Sequence[Cause]) -> Unfolded:
+    """Take these events back; `causes` names for each the event that does it."""
+    out = Unfolded()
+    manifests = [read_manifest(event.made) for event in events]
+    made = list(zip(events, manifests, causes, strict=True))
+    for event, manifest, cause in made:
+        _collect(event, manifest, cause, out)
+    says = _says(writer, events)
+    out.nodes |= says.keys()
+    writer.touch(out.nodes)
+    writer.disconnect(eid for eids in says.values() for eid in eids)
+    _drop_edges(writer, made)
+    _own_to_stubs(writer, made, out)
+    refold(writer, says)
+    _forget_said(writer, made, out)
+    writer.flush()
+    return out
+
+
+def drop_events(writer: Writer, events: Iterable[Stored]) -> None:
+    """The Event nodes themselves, where another patch takes their place."""
+    if eids := [event.eid for event in events]:
+        writer.run(DROP_EVENTS, eids=eids)
+
+
+def forget_versions(writer: Writer, out: Unfolded) -> None:
+    """Closed versions that stood while what is now erased was known: they may repeat it."""
+    rows = [{"scope": key.scope, "slot": key.slot, "since": since} for key, since in sorted(out.since.items())]
+    for what in FORGET_VERSIONS.values() if rows else ():
+        for row in writer.run(what, rows=rows):
+            out.nodes |= {
+                NodeKey(label, row["scope"], end["id"])
+                for end in row["ends"]
+                if end["id"] is not None and (label := _label(end["labels"])) is not None
+            }
+
+
+def sweep(writer: Writer, keys: Iterable[NodeKey]) -> None:
+    """Remove those of these nodes that are stubs and that nothing refers to."""
+    wanted = sorted(set(keys))
+    if wanted:
+        writer.touch(wanted)
+        writer.run(SWEEP, eids=[writer.nodes[key].eid for key in wanted])
+
+
+def _collect(event: Stored, manifest: Manifest, cause: Cause, out: Unfolded) -> None:
+    out.nodes |= {NodeKey(Label(label), event.scope, one) for label, one in manifest.nodes}
+    for edge in manifest.edges:
+        out.nodes.add(NodeKey(Label(edge.from_label), event.scope, edge.from_id))
+        out.nodes.add(NodeKey(Label(edge.to_label), event.scope, edge.to_id))
+        if edge.type == LINKED:
+            out.pairs[Pair(event.scope, edge.from_id, edge.to_id)] = cause.at
+
+
+def _says(writer: Writer, events: Sequence[Stored]) -> dict[NodeKey, list[str]]:
+    says: dict[NodeKey, list[str]] = {}
+    for row in writer.run(SAYS_OF, eids=[event.eid for event in events]):
+        if (label := _label(row["labels"])) is not None:
+            says.setdefault(NodeKey(label, row["scope"], row["id"]), []).append(row["eid"])
+    return says
+
+
+def _drop_edges(writer: Writer, made: Iterable[tuple[Stored, Manifest, Cause]]) -> None:
+    rows = [
+        {
+            "a": writer.nodes[NodeKey(Label(edge.from_label), event.scope, edge.from_id)].eid,
+            "b": writer.nodes[NodeKey(Label(edge.to_label), event.scope, edge.to_id)].eid,
+            "type": edge.type,
+            "event": event.id,
+        }
+        for event, manifest, _ in made
+        for edge in manifest.edges
+    ]
+    if rows:
+        writer.disconnect({row["eid"] for row in writer.run(EDGES_OF, rows=rows)})
+
+
+def _own_to_stubs(writer: Writer, made: Iterable[tuple[Stored, Manifest, Cause]], out: Unfolded) -> None:
+    at: dict[str, int] = {}
+    resets: list[Row] = []
+    for event, manifest, cause in made:
+        for label, one in manifest.nodes:
+            key = NodeKey(Label(label), event.scope, one)
+            node = writer.nodes[key]
+            node.at = node.recorded_at = None
+            at[one] = cause.at
+            resets.append({"eid": node.eid, "label": label, "props": {"scope": event.scope, "id": one}})
+    if not resets:
+        return
+    for row in writer.run(PLACES, eids=[row["eid"] for row in resets]):
+        spot = Spot(row["scope"], row["session"], row["order"], row["id"])
+        out.spots[spot] = at[spot.id]
+        out.nodes.add(spot.conversation)
+        writer.disconnect(row["links"])
+    writer.flush()
+    writer.run(UNLABEL, rows=resets)
+    writer.run(RESET, rows=resets)
+
+
+def _forget_said(writer: Writer, made: Sequence[tuple[Stored, Manifest, Cause]], out: Unfolded) -> None:
+    said = [(event.scope, one, cause) for event, manifest, cause in made for one in manifest.assertions]
+    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(said)]
+    for row in writer.run(FORGET_ASSERTIONS, rows=rows) if rows else ():
+        scope, _, cause = said[row["i"]]
+        key = SlotKey(scope, row["slot"])
+        out.facts.slots[key] = cause
+        out.since[key] = min(row["at"], out.since.get(key, row["at"]))
+        if row["fact"] is not None:
+            out.facts.reduced.add(row["fact"])
+    taken = [(event.scope, one, cause) for event, manifest, cause in made for one in manifest.retractions]
+    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(taken)]
+    named: list[tuple[str, str, Cause]] = []
+    for row in writer.run(FORGET_RETRACTIONS, rows=rows) if rows else ():
+        scope, _, cause = taken[row["i"]]
+        if row["assertion"] is not None:
+            named.append((scope, row["assertion"], cause))
+        elif row["slot"] is not None:
+            out.facts.slots[SlotKey(scope, row["slot"])] = cause
+    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(named)]
+    for row in writer.run(SLOT_OF, rows=rows) if rows else ():
+        scope, _, cause = named[row["i"]]
+        out.facts.slots[SlotKey(scope, row["slot"])] = cause
+
+
+def _label(labels: Iterable[str]) -> Label | None:
+    """The label of a patch's node among all that it carries."""
+    return next((_LABELS[name] for name in labels if name in _LABELS), None)

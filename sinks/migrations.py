@@ -63,8 +63,8 @@ class Migrated:
     ran: tuple[str, ...]
 
 
-def migrate(driver: Driver, database: str, dimensions: int) -> Migrated:
-    """Bring the graph to this version, with vector indexes of the embedder's `dimensions` (0: no vectors).
+def migrate(driver: Driver, database: str, dimensions: int = 0) -> Migrated:
+    """Bring the graph to this version, with vector indexes of the embedder's `dimensions` (0: leave them as they are).
 
     Waits until every index is online. Raises SchemaTooNew where a newer Memstream has migrated it, FatalError where
     its vectors have other dimensions, GraphUnavailable and TransientError where Neo4j does not take it now.

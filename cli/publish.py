@@ -224,7 +224,8 @@ def _show(job: Job, sent: Sent, report: Report, settings: Settings) -> None:
         return
     by_type = ", ".join(f"{count} {kind}" for kind, count in sent.by_type.most_common())
     where = f"{settings.kafka_bootstrap} ({settings.topic_prefix}.*)"
-    out.print(f"[bold]{sent.events} events[/] published to {where} in {sent.seconds:.1f} s, {rate:.0f}/s: {by_type}")
+    summary = f"published to {where} in {sent.seconds:.1f} s, {rate:.0f}/s: {by_type}"
+    out.print(f"[bold]{sent.events} events[/] {summary}", soft_wrap=True)
     _tell("Minted: ", report.minted())
     _tell("Note: ", report.notes())
     _tell("Sent as it is, to be refused: " if sent.raw else "Left out: ", report.problems[:_SHOWN])

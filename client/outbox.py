@@ -155,13 +155,18 @@ class Outbox:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        self._watch = None
-        await self._let_go()
+        self._pump = self._watch = None
         self._fail(list(self._unacked), "the publisher was closed")
 
     # sending
 
     async def _run(self) -> None:
+        try:
+            await self._keep_sending()
+        finally:
+            await self._let_go()
+
+    async def _keep_sending(self) -> None:
         pause = _FIRST_PAUSE
         while True:
             self._broken = None
@@ -201,7 +206,8 @@ class Outbox:
             answer.add_done_callback(partial(self._answered, entry, producer))
 
     async def _find_topic(self, producer: AbandonableProducer, entry: Entry) -> bool:
-        until = min(entry.deadline, asyncio.get_running_loop().time() + _TOPIC_WAIT)
+        patience = min(_TOPIC_WAIT, self._timeout / 4)  # other topics wait behind this one
+        until = asyncio.get_running_loop().time() + patience
         cause: BaseException | None = None
         while True:
             try:
@@ -272,8 +278,7 @@ class Outbox:
         why = self._cause or await why_unreachable(self._options, 1_000) or "it answers, but does not ack"
         if self._pump is not None:
             self._pump.cancel()
-            await asyncio.wait([self._pump])
-        await self._let_go()
+            await asyncio.wait([self._pump])  # it lets go of its producer
         late = [entry for entry in self._unacked if entry.deadline <= now]
         if late and self._last_ack < late[0].accepted:
             late = list(self._unacked)

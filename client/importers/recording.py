@@ -101,13 +101,15 @@ class Report:
 
     def notes(self) -> list[str]:
         """What a reader of the graph may wonder about, in sentences."""
-        lines = []
-        if self.unanswered_calls:
-            lines.append(f"{self.unanswered_calls} tool calls have no result: they are pending")
-        if self.stray_results:
-            lines.append(f"{self.stray_results} tool results belong to no call: they are messages only")
-        lines += [f"{count} parts of type {kind!r} were left out" for kind, count in sorted(self.left_out.items())]
-        return lines
+        told = [
+            ("tool calls without a result, so pending", self.unanswered_calls),
+            ("tool results that belong to no call, so messages only", self.stray_results),
+            *(
+                (f"parts of the type {kind!r}, which are no text, left out", n)
+                for kind, n in sorted(self.left_out.items())
+            ),
+        ]
+        return [f"{what}: {count}" for what, count in told if count]
 
 
 def parse_runs(data: bytes, report: Report) -> list[tuple[str, Any]]:

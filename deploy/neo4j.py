@@ -84,7 +84,7 @@ def part(plan: Neo4jPlan, health: HealthCheck) -> PartSpec:
     argv = (plan.java, *_JVM, "-cp", str(plan.jars / "*"), "org.neo4j.server.CommunityEntryPoint", *homes)
     env = {"NEO4J_HOME": str(plan.home), "NEO4J_CONF": str(plan.home / "conf")}
     ports = {"bolt": plan.bolt, "http": plan.http}
-    return PartSpec(NAME, argv, health, env=env, ports=ports, start_timeout=240, stop_timeout=60)
+    return PartSpec(NAME, argv, health, env=env, ports=ports, start_timeout=300, stop_timeout=60)
 
 
 def _set_password(plan: Neo4jPlan, password: str) -> None:

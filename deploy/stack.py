@@ -26,7 +26,7 @@ from memstream.settings import Settings, load
 _MODE = "MEMSTREAM_STACK_MODE"
 _PASSWORD = "MEMSTREAM_NEO4J_PASSWORD"  # noqa: S105 - the name of a variable
 _ADDRESS_OF = {"kafka": "MEMSTREAM_KAFKA_BOOTSTRAP", "neo4j": "MEMSTREAM_NEO4J_URI"}
-_TIMEOUTS = {"kafka": 120.0, "neo4j": 240.0}
+_TIMEOUTS = {"kafka": 120.0, "neo4j": 300.0}
 _WIPED = ("offload", "logs", "run")
 
 

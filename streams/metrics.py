@@ -17,6 +17,7 @@ LAG = Gauge("memstream_lag_records", "Records not worked off yet.", ["stage", "t
 RETRIES = Counter("memstream_retries", "Things tried again, by kind.", ["stage", "kind"])
 DEAD_LETTERS = Counter("memstream_dead_letters", "Dead letters by reason.", ["stage", "reason"])
 PATCH_BYTES = Histogram("memstream_patch_bytes", "Size of patches.", buckets=_BYTES)
+ROWS = Counter("memstream_rows_written", "Rows that batches wrote to the graph.", ["kind"])
 CHILDREN = Gauge("memstream_pool_children", "Extraction processes that are loaded and alive.")
 CHANGES = Counter("memstream_changes_sent", "Changes sent to their topic.")
 SESSIONS = Gauge("memstream_sessions_held", "Sessions whose state is in memory.")

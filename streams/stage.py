@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 import structlog
 
@@ -37,14 +38,18 @@ def main() -> None:
     told = parser.parse_args()
     settings = load()
     configure_logs(settings, stage=told.stage)
+    asyncio.run(_run(settings, told.stage, told.instance, told.until_eof))
+
+
+async def _run(settings: Settings, stage: str, instance: str, until_eof: bool) -> NoReturn:
     code = 1
     try:
-        code = asyncio.run(_guarded(settings, told.stage, told.instance, told.until_eof))
+        code = await _guarded(settings, stage, instance, until_eof)
     except Exception:
         log.exception("stage_failed")
     finally:
         sys.stderr.flush()
-        os._exit(code)  # threads of libraries must not keep a process that is done, or has failed
+        os._exit(code)  # threads, of libraries or at work, must not keep a process that is done or has failed
 
 
 async def _guarded(settings: Settings, stage: str, instance: str, until_eof: bool) -> int:

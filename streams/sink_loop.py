@@ -1,0 +1,154 @@
+"""The sink's loop: take what its partitions have, apply it to the graph, and only then commit to Kafka.
+
+The graph's own offset is the truth; what is committed to Kafka is for people and for lag. A partition that comes to us
+is sought to where the graph is. While Neo4j is away nothing is fetched, the heartbeats go on, and no record is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import structlog
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+
+from memstream.schemas.errors import BrokerUnavailable
+from memstream.schemas.topics import Topic
+from memstream.settings import Settings
+from memstream.settings.kafka import kafka_options
+from memstream.sinks.graph_sink import GraphSink
+from memstream.streams import metrics
+from memstream.streams.monitor import Readiness
+from memstream.streams.persistence import CalledOff, Persistence
+from memstream.streams.sender import Sender
+from memstream.streams.sink_partition import STAGE, PartitionSink
+
+log = structlog.get_logger(__name__)
+
+_AT_ONCE = 4
+_WAIT_MS = 250
+_FETCH_BYTES = 4 * 2**20
+_SESSION_MS = 30_000
+_NEVER_MS = 2**31 - 1  # how long a poll may keep us waiting: Neo4j may be away for hours, heartbeats show that we live
+
+
+class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is untyped
+    """A member of the sink's group. One `run` in the life of a process."""
+
+    def __init__(self, settings: Settings, group: str, instance: str, graph: GraphSink, ready: Readiness) -> None:
+        self._settings = settings
+        self._graph = graph
+        self._ready = ready
+        self._topic = Topic.PATCHES.named(settings.topic_prefix)
+        self._consumer = AIOKafkaConsumer(
+            **kafka_options(settings),
+            group_id=group,
+            group_instance_id=f"{group}.{instance}",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            max_poll_interval_ms=_NEVER_MS,
+            session_timeout_ms=_SESSION_MS,
+            max_partition_fetch_bytes=_FETCH_BYTES,
+        )
+        self._sender = Sender(settings)
+        self._persistence = Persistence(STAGE, ready)
+        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._busy = asyncio.Lock()  # held by a round; a rebalance waits for its end
+        self._assigned: dict[TopicPartition, PartitionSink] = {}
+        self._open: set[TopicPartition] = set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Apply until `stop`; the transactions in flight are finished. Raises what makes it impossible to go on."""
+        calling_off = asyncio.ensure_future(self._call_off_at(stop))
+        try:
+            await self._start()
+            while not stop.is_set():
+                async with self._busy:
+                    await self._round_unless_rebalanced()
+        except KafkaError as error:
+            raise BrokerUnavailable(f"The sink's consumer failed: {error!r}") from error
+        finally:
+            calling_off.cancel()
+            await self._sender.stop()
+            await self._consumer.stop()
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002 - all are
+        """Let the round end, without insisting on what fails: whoever has the partitions next begins at the graph."""
+        self._persistence.call_off()
+        async with self._busy:
+            self._assigned.clear()
+            self._open.clear()
+            self._persistence.resume()
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Remember what is ours now; the next round opens it."""
+        self._assigned = {
+            tp: PartitionSink(self._settings, tp, self._graph, self._sender, self._persistence) for tp in assigned
+        }
+        self._ready.reason = None
+        log.info("partitions_assigned", count=len(self._assigned))
+
+    async def _start(self) -> None:
+        await self._sender.start()
+        await self._consumer.start()
+        self._consumer.subscribe([self._topic], listener=self)
+
+    async def _call_off_at(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self._persistence.call_off()
+
+    async def _round_unless_rebalanced(self) -> None:
+        try:
+            await self._round()
+        except IllegalStateError as error:  # partitions left us in the middle: those that stay are opened again
+            log.info("round_passed_over", why=str(error))
+            self._open.clear()
+
+    async def _round(self) -> None:
+        await self._each(self._open_one(tp) for tp in list(self._assigned.keys() - self._open))
+        ready = sorted(self._open)
+        if not ready:
+            await asyncio.sleep(_WAIT_MS / 1000)
+            return
+        taken = await self._consumer.getmany(*ready, timeout_ms=_WAIT_MS)
+        await self._measure(ready)
+        if taken:
+            done = await self._each(self._apply_one(tp, records) for tp, records in taken.items())
+            await self._commit(done)
+
+    async def _open_one(self, tp: TopicPartition) -> TopicPartition:
+        async with self._at_once:
+            await self._assigned[tp].open(self._consumer)
+        self._open.add(tp)
+        return tp
+
+    async def _apply_one(self, tp: TopicPartition, records: list[ConsumerRecord]) -> TopicPartition:
+        async with self._at_once:
+            await self._assigned[tp].apply(records)
+        return tp
+
+    async def _each(self, works: Iterable[object]) -> list[TopicPartition]:
+        """Await all, however they end; raise the first failure, pass over what was called off."""
+        ended = await asyncio.gather(*works, return_exceptions=True)  # type: ignore[call-overload]
+        failures = [one for one in ended if isinstance(one, BaseException) and not isinstance(one, CalledOff)]
+        if failures:
+            raise failures[0]
+        return [one for one in ended if not isinstance(one, BaseException)]
+
+    async def _commit(self, done: list[TopicPartition]) -> None:
+        offsets = {tp: await self._consumer.position(tp) for tp in done if tp in self._open}
+        try:
+            if offsets:
+                await self._consumer.commit(offsets)
+        except (CommitFailedError, IllegalStateError) as error:  # a rebalance came between: the graph knows its place
+            log.info("commit_passed_over", why=str(error))
+
+    async def _measure(self, ready: Iterable[TopicPartition]) -> None:
+        for tp in ready:
+            end = self._consumer.last_stable_offset(tp)
+            if end is not None and end >= 0:
+                lag = max(end - await self._consumer.position(tp), 0)
+                metrics.LAG.labels(STAGE, Topic.PATCHES.value, tp.partition).set(lag)

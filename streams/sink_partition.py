@@ -1,0 +1,181 @@
+"""What the sink does with one partition of patches: find its place, apply batches, single out what can't be applied."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import orjson
+import structlog
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+from memstream.schemas.errors import BrokerUnavailable, InvalidPatch, LogMismatch, PoisonError, Reason
+from memstream.schemas.topics import Topic, record_key
+from memstream.settings import Settings
+from memstream.sinks.graph_sink import GraphSink
+from memstream.sinks.records import Applied, Change, PatchRecord, decode
+from memstream.streams import metrics
+from memstream.streams.dead_letters import write_letter
+from memstream.streams.outlet import Message
+from memstream.streams.persistence import Persistence
+from memstream.streams.records import Record, Refusal
+from memstream.streams.sender import Sender
+
+log = structlog.get_logger(__name__)
+
+STAGE = "sink"
+_MOST_BYTES = 16 * 2**20
+_READ_BACK_SECONDS = 30.0
+
+
+class PartitionSink:
+    """Applies the records of one partition of patches to the graph."""
+
+    def __init__(
+        self, settings: Settings, tp: TopicPartition, graph: GraphSink, sender: Sender, persistence: Persistence
+    ) -> None:
+        self._settings = settings
+        self._tp = tp
+        self._graph = graph
+        self._sender = sender
+        self._persistence = persistence
+
+    async def open(self, consumer: AIOKafkaConsumer) -> None:
+        """Seek to where the graph is, having read the record there again: it must be the one that was applied.
+
+        Raises LogMismatch where it is not, TopicMismatch where the graph was built with another partition count.
+        """
+        tp = self._tp
+        resume = partial(self._graph.resume, tp.topic, tp.partition, self._settings.partitions)
+        place = await self._persistence.insist(resume)
+        begin, end = (await consumer.beginning_offsets([tp]))[tp], (await consumer.end_offsets([tp]))[tp]
+        if place.offset is None:
+            if begin > 0:
+                raise LogMismatch(f"{self._where(begin)} is the first record left, and the graph has none before it")
+            consumer.seek(tp, begin)
+        elif end <= place.offset:
+            raise LogMismatch(
+                f"The graph was built up to {self._where(place.offset)}, but the log ends at {end}: the topic was "
+                "recreated, or this graph belongs to another log. Rebuild the graph, or set MEMSTREAM_TOPIC_PREFIX"
+            )
+        elif begin <= place.offset:
+            await self._compare(consumer, place.offset, place.event)
+            consumer.seek(tp, place.offset + 1)
+        elif begin == place.offset + 1:
+            consumer.seek(tp, begin)
+        else:
+            raise LogMismatch(f"The graph was built up to {self._where(place.offset)}, and the log begins at {begin}")
+        await self.tell_changes()
+
+    async def apply(self, records: Sequence[ConsumerRecord]) -> None:
+        """Apply records, in transactions of bounded size; when this returns all of them are in the graph or refused."""
+        for batch in _cut(records, self._settings.sink_batch):
+            metrics.BATCH.labels(STAGE).observe(len(batch))
+            await self._apply(batch)
+        await self.tell_changes()
+
+    async def tell_changes(self) -> None:
+        """Send what became true to its topic, then forget it: at least once."""
+        tp = self._tp
+        changes = await self._persistence.insist(partial(self._graph.pending_changes, tp.topic, tp.partition))
+        if changes:
+            await self._sender.send([_message(change) for change in changes])
+            ids = sorted({change.id for change in changes})
+            await self._persistence.insist(partial(self._graph.forget_changes, ids))
+            metrics.CHANGES.inc(len(changes))
+
+    async def _apply(self, records: Sequence[ConsumerRecord]) -> None:
+        batch = [PatchRecord(record.offset, record.key, record.value) for record in records]
+        started = time.monotonic()
+        try:
+            applied = await self._persistence.insist(
+                partial(self._graph.apply, self._tp.topic, self._tp.partition, batch)
+            )
+        except PoisonError as error:
+            await self._divide(records, error)
+            return
+        metrics.SECONDS.labels(STAGE, "apply").observe(time.monotonic() - started)
+        _count(records, applied)
+
+    async def _divide(self, records: Sequence[ConsumerRecord], error: PoisonError) -> None:
+        """Apply the halves one after the other, until the one is alone that can't be applied."""
+        if len(records) > 1:
+            metrics.RETRIES.labels(STAGE, "divided").inc()
+            half = len(records) // 2
+            await self._apply(records[:half])
+            await self._apply(records[half:])
+            return
+        [record] = records
+        reason = Reason.BAD_PATCH if isinstance(error, InvalidPatch) else Reason.GRAPH_REFUSED
+        refusal = Refusal(reason, str(error))
+        origin = Record(
+            topic=Topic.PATCHES,
+            partition=record.partition,
+            offset=record.offset,
+            appended_ms=record.timestamp,
+            key=record.key,
+            value=record.value,
+            headers=tuple((name, value or b"") for name, value in record.headers),
+        )
+        letter = write_letter(origin, refusal, STAGE)
+        await self._sender.send([Message(Topic.DEAD_LETTER, letter.key, letter.value, letter.headers)])
+        patch = PatchRecord(record.offset, record.key, record.value)
+        told = f"{reason.value}: {error}"
+        await self._persistence.insist(partial(self._graph.refuse, self._tp.topic, self._tp.partition, patch, told))
+        metrics.DEAD_LETTERS.labels(STAGE, reason.value).inc()
+        log.error("patch_refused", partition=record.partition, offset=record.offset, why=str(error))
+
+    async def _compare(self, consumer: AIOKafkaConsumer, offset: int, event: str | None) -> None:
+        """Read the record that was applied last once more, and see that it is the same."""
+        consumer.seek(self._tp, offset)
+        deadline = time.monotonic() + _READ_BACK_SECONDS
+        found: list[ConsumerRecord] = []
+        while not found:
+            if time.monotonic() > deadline:
+                raise BrokerUnavailable(f"{self._where(offset)} could not be read within {_READ_BACK_SECONDS:.0f} s")
+            found = (await consumer.getmany(self._tp, timeout_ms=500, max_records=1)).get(self._tp, [])
+        if found[0].offset != offset or _event_of(found[0]) != event:
+            raise LogMismatch(
+                f"{self._where(offset)} is not the record that the graph was built with: the topic was recreated, or "
+                "this graph belongs to another log. Rebuild the graph, or set MEMSTREAM_TOPIC_PREFIX"
+            )
+
+    def _where(self, offset: int) -> str:
+        return f"{self._tp.topic}-{self._tp.partition} offset {offset}"
+
+
+def _event_of(record: ConsumerRecord) -> str | None:
+    """The key of the event that a patch is of; None for a record that is no patch, and was refused."""
+    try:
+        return decode(PatchRecord(record.offset, record.key, record.value)).key
+    except InvalidPatch:
+        return None
+
+
+def _message(change: Change) -> Message:
+    """A change with its position, by which readers drop what they know."""
+    told = {"scope": change.scope, "partition": change.partition, "offset": change.offset, "ordinal": change.ordinal}
+    return Message(Topic.CHANGES, record_key(change.scope), orjson.dumps({**told, **change.payload}))
+
+
+def _count(records: Sequence[ConsumerRecord], applied: Applied) -> None:
+    for outcome, count in (("applied", applied.applied), ("dropped", applied.dropped), ("replaced", applied.replaced)):
+        metrics.EVENTS.labels(STAGE, "patch", outcome).inc(count)
+    metrics.ROWS.labels("node").inc(applied.nodes)
+    metrics.ROWS.labels("edge").inc(applied.edges)
+    for record in records:
+        metrics.PATCH_BYTES.observe(len(record.value or b""))
+
+
+def _cut(records: Sequence[ConsumerRecord], most: int) -> Iterator[Sequence[ConsumerRecord]]:
+    """Batches of at most `most` records and about 16 MB."""
+    start = size = 0
+    for index, record in enumerate(records):
+        length = len(record.value or b"")
+        if index > start and (index - start >= most or size + length > _MOST_BYTES):
+            yield records[start:index]
+            start, size = index, 0
+        size += length
+    if start < len(records):
+        yield records[start:]

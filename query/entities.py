@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from memstream.query.facts import FACTS_ABOUT, fact_of
+from memstream.query.facts import FACTS_ABOUT, counted, fact_of
 from memstream.query.graph import Reader, Row
 from memstream.query.lucene import names_query
 from memstream.query.models import Entity, EntityAnswer, EntityDetail, EntityPage, PositionOut
@@ -95,13 +95,13 @@ async def entity(reader: OneReader, name: Annotated[str, Path(examples=["Ines Du
         reader.rows(FACTS_ABOUT, ids=members, limit=MAX_FACTS + 1),
     )
     known = {row["id"]: row for row in await as_of(reader, Label.ENTITY, rows + others)}
-    counted = {row["id"]: row["mentions"] for row in mentions}
-    shown = facts[:MAX_FACTS]
+    how_often = {row["id"]: row["mentions"] for row in mentions}
+    shown = await counted(reader, facts[:MAX_FACTS])
     sources = await sources_of(reader, shown)
     return EntityAnswer(
         position=PositionOut.of(reader.position),
         name=known[ids[0]]["name"] or name,
-        entities=[_detail(known, id_, counted.get(id_, 0), clusters[id_]) for id_ in ids],
+        entities=[_detail(known, id_, how_often.get(id_, 0), clusters[id_]) for id_ in ids],
         facts=[fact_of(row, sources[row["id"]]) for row in shown],
         facts_cut=len(facts) > MAX_FACTS,
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Query
 
-from memstream.query.graph import Row
+from memstream.query.graph import Reader, Row
 from memstream.query.known import known_page
 from memstream.query.models import EntityRefOut, Fact, FactPage, PositionOut, Preference, PreferencePage, Source
 from memstream.query.names import cluster_ids
@@ -30,7 +30,7 @@ FACT_FIELDS: Final = """
     coalesce(f.negated, false) AS negated, f.valid_from AS valid_from, f.valid_to AS valid_to,
     coalesce(f.start_known, true) AS start_known, coalesce(f.holds, true) AS holds,
     coalesce(f.confidence, 1.0) AS confidence, coalesce(f.support, 1) AS support,
-    f.said_first AS said_first, f.said_last AS said_last
+    f.said_first AS said_first, f.said_last AS said_last, f.changed AS changed
 """
 
 _LIVE = LIVE.replace("{0}", "f")
@@ -44,8 +44,9 @@ _FILTERS = (
     """
 )
 _NEWEST_FIRST = (
-    " AND (coalesce(f.said_last, '') < $time OR (coalesce(f.said_last, '') = $time AND f.id > $id)) "
-    "WITH DISTINCT f ORDER BY coalesce(f.said_last, '') DESC, f.id LIMIT $limit RETURN "
+    # by what never changes of a version, so that pages neither skip nor repeat
+    " AND (f.said_first < $time OR (f.said_first = $time AND f.id > $id)) "
+    "WITH DISTINCT f ORDER BY f.said_first DESC, f.id LIMIT $limit RETURN "
 )
 
 # Fact by the index (scope, subject).
@@ -87,6 +88,18 @@ FACTS_ABOUT = scoped(
     + _LIVE
     + " AND coalesce(f.holds, true) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit } "
     "WITH DISTINCT f ORDER BY coalesce(f.said_last, '') DESC, f.id LIMIT $limit RETURN " + FACT_FIELDS,
+)
+
+# A version by its unique key (scope, id), then the edges to its sources.
+COUNTED = scoped(
+    "sources counted",
+    """
+    UNWIND $versions AS version
+    MATCH (f:Fact {scope: $scope, id: version})-[r:SOURCED_FROM]->(:Source)
+    WHERE r.at <= $position
+    RETURN version AS id, count(DISTINCT r.assertion) AS support, max(r.said_at) AS said_last,
+      max(r.confidence) AS confidence
+    """,
 )
 
 PREFERENCE_FIELDS: Final = """
@@ -169,8 +182,8 @@ async def facts(page: OneListing, asked: Annotated[Filters, Depends(filters)]) -
     shown, more = rows[: page.limit], len(rows) > page.limit
     return FactPage(
         position=PositionOut.of(page.reader.position),
-        items=[fact_of(row) for row in shown],
-        next_cursor=page.next_cursor((shown[-1]["said_last"] or "", shown[-1]["id"])) if more else None,
+        items=[fact_of(row) for row in await counted(page.reader, shown)],
+        next_cursor=page.next_cursor((shown[-1]["said_first"], shown[-1]["id"])) if more else None,
     )
 
 
@@ -214,6 +227,15 @@ async def _fact_rows(page: Listing, asked: Filters, subjects: list[str] | None, 
     return await page.reader.rows(FACTS, **shared)
 
 
+async def counted(reader: Reader, rows: list[Row]) -> list[Row]:
+    """The rows as of the reader's position: sources that came later to a version do not count yet."""
+    late = [row["id"] for row in rows if (row["changed"] or -1) > reader.position.offset]
+    if not late:
+        return rows
+    earlier = {row["id"]: row for row in await reader.rows(COUNTED, versions=late)}
+    return [row | earlier.get(row["id"], {}) for row in rows]
+
+
 def fact_of(row: Row, sources: list[Source] | None = None) -> Fact:
     """A fact from its row."""
     return Fact(**fact_fields(row), sources=sources)
@@ -221,7 +243,7 @@ def fact_of(row: Row, sources: list[Source] | None = None) -> Fact:
 
 def fact_fields(row: Row) -> Row:
     """The fields of a fact from its row."""
-    fields = {name: value for name, value in row.items() if name not in {"subject_name", "object_name"}}
+    fields = {name: value for name, value in row.items() if name not in {"subject_name", "object_name", "changed"}}
     fields["subject"] = EntityRefOut(id=row["subject"], name=row["subject_name"])
     fields["object"] = EntityRefOut(id=row["object"], name=row["object_name"]) if row["object"] else None
     return fields

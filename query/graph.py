@@ -35,7 +35,7 @@ POSITION = service(
     "position",
     """
     MATCH (s:Scope {scope: $scope})
-    OPTIONAL MATCH (o:StreamOffset {topic: $topic, partition: s.partition})
+    OPTIONAL MATCH (o:StreamOffset {topic: s.topic, partition: s.partition})
     RETURN s.partition AS partition, o.sealed AS sealed
     """,
 )
@@ -66,7 +66,7 @@ class Position:
 
 
 class Graph:
-    """A connection pool to Neo4j, for reading. `topic` is the patches topic whose positions are read."""
+    """A connection pool to Neo4j, for reading. `topic` is the patches topic whose progress `offsets` tells."""
 
     def __init__(self, driver: AsyncDriver, database: str, topic: str) -> None:
         self._driver = driver
@@ -92,7 +92,7 @@ class Graph:
 
     async def sealed(self, scope: str) -> Position:
         """The last sealed position of a scope: -1 where nothing is sealed yet. Raises Problem for an unknown scope."""
-        rows = await self._run(POSITION, {"scope": scope, "topic": self._topic})
+        rows = await self._run(POSITION, {"scope": scope})
         if not rows:
             raise unknown_scope(scope)
         sealed = rows[0]["sealed"]

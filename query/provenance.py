@@ -6,7 +6,7 @@ import asyncio
 
 from fastapi import APIRouter
 
-from memstream.query.facts import FACT_FIELDS, fact_fields
+from memstream.query.facts import FACT_FIELDS, counted, fact_fields
 from memstream.query.graph import Reader, Row
 from memstream.query.models import HistoryAnswer, PositionOut, Said, Source, SourcesAnswer, Version
 from memstream.query.params import OneReader
@@ -91,7 +91,7 @@ async def history(reader: OneReader, claim: str) -> HistoryAnswer:
         position=PositionOut.of(reader.position),
         claim=claim,
         slot=slot,
-        versions=[Version(**fact_fields(row)) for row in versions],
+        versions=[Version(**fact_fields(row)) for row in await counted(reader, versions)],
         said=[Said(**row) for row in said],
     )
 

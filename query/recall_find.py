@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from memstream.query.entities import words_rows
-from memstream.query.facts import FACTS_ABOUT, PREFERENCES_OF
+from memstream.query.facts import FACTS_ABOUT, PREFERENCES_OF, counted
 from memstream.query.graph import Reader, Row
 from memstream.query.lucene import names_query, text_query, words_of
 from memstream.query.names import ENTITIES_BY_NORM, clusters_of
 from memstream.query.prompts import names_in
 from memstream.query.recall_rank import Candidate, Kind, Path, Reason
+from memstream.query.shared import as_of
 from memstream.query.statements import scoped
 from memstream.query.vectors import Neighbours
 from memstream.schemas.names import normalise_name
+from memstream.schemas.patch import Label
 
 MAX_ENTITIES = 24
 MAX_ENTITY_FACTS = 60
@@ -30,7 +32,7 @@ HIT_FIELDS: Final = """
     n.object AS object, n.object_name AS object_name, n.value AS value, coalesce(n.negated, false) AS negated,
     n.valid_from AS valid_from, n.valid_to AS valid_to, coalesce(n.start_known, true) AS start_known,
     coalesce(n.holds, true) AS holds, n.confidence AS confidence, coalesce(n.support, 1) AS support,
-    n.said_first AS said_first, n.said_last AS said_last, n.document AS document
+    n.said_first AS said_first, n.said_last AS said_last, n.changed AS changed, n.document AS document
 """
 
 # The full-text index over texts that all scopes share: the scope is a required term and is filtered again.
@@ -98,7 +100,20 @@ async def find(
         await _about(reader, prompt, entities, found)
     found.add_hits(words, Path.WORDS, "its words")
     found.add_hits(nearest, Path.MEANING, "its meaning")
-    return found.candidates(), entities
+    candidates = found.candidates()
+    await _settle(reader, candidates)
+    return candidates, await as_of(reader, Label.ENTITY, entities)
+
+
+async def _settle(reader: Reader, candidates: list[Candidate]) -> None:
+    """Give the candidates that have changed since the reader's position their state as of it."""
+    facts = [each for each in candidates if each.kind is Kind.FACT]
+    items = [each for each in candidates if each.kind is Kind.BOARD_ITEM]
+    for each, row in zip(facts, await counted(reader, [each.row for each in facts]), strict=True):
+        each.row = row
+    posted = [{name: each.row[name] for name in ("id", "changed", "text", "time")} for each in items]
+    for each, row in zip(items, await as_of(reader, Label.BOARD_ITEM, posted), strict=True):
+        each.row = each.row | row
 
 
 async def _nothing() -> list[Row]:

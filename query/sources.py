@@ -26,13 +26,15 @@ _SOURCE_FIELDS: Final = """
 FACT_SOURCES = scoped(
     "fact sources",
     "UNWIND $versions AS version "
-    "MATCH (f:Fact {scope: $scope, id: version})-[:SOURCED_FROM]->(s:Source) WHERE s.at <= $position "
+    "MATCH (f:Fact {scope: $scope, id: version})-[r:SOURCED_FROM]->(s:Source) "
+    "WHERE r.at <= $position AND s.at <= $position "
     "RETURN DISTINCT version, " + _SOURCE_FIELDS + " ORDER BY version, time, id",
 )
 PREFERENCE_SOURCES = scoped(
     "preference sources",
     "UNWIND $versions AS version "
-    "MATCH (f:Preference {scope: $scope, id: version})-[:SOURCED_FROM]->(s:Source) WHERE s.at <= $position "
+    "MATCH (f:Preference {scope: $scope, id: version})-[r:SOURCED_FROM]->(s:Source) "
+    "WHERE r.at <= $position AND s.at <= $position "
     "RETURN DISTINCT version, " + _SOURCE_FIELDS + " ORDER BY version, time, id",
 )
 

@@ -22,7 +22,8 @@ CLASSES = ("", "Person", "Organization", "Location", "Event", "Object")
 BUCKETS = 1 << 15
 WIDTH = 96
 DENSE = 3 * WIDTH
-_TOKENS = 40
+FULL_NAME = 0.85  # how sure the model must be that two capitalised words are no name
+NONE_BIAS = 0.3  # a missed name costs more here than one too many: facts need their arguments
 
 
 def features(tree: Tree, c: Candidate, lower_case: bool) -> list[str]:
@@ -93,9 +94,12 @@ class EntityModel:
         out = []
         for c in found:
             scores = self._sparse[hashed(features(tree, c, lower_case))].sum(axis=0) + dense(tree, c) @ self._vectors
+            scores[0] -= NONE_BIAS
             scores = np.exp(scores - scores.max())
             p = np.round(scores / scores.sum(), 4)
             best = int(p.argmax())
+            if best == 0 and p[0] < FULL_NAME and _full_name(tree, c):
+                best = int(p[1:].argmax()) + 1
             out.append((CLASSES[best], float(p[best])))
         return out
 
@@ -106,6 +110,12 @@ def entity_model() -> EntityModel:
     with (resources.files("memstream.extractors") / "data" / "entity_types.npz").open("rb") as f:
         stored = np.load(f)
         return EntityModel(stored["sparse"].astype(np.float32), stored["vectors"].astype(np.float32))
+
+
+def _full_name(tree: Tree, c: Candidate) -> bool:
+    """Two capitalised words or more that spaCy too takes for a name."""
+    words = tree.words[c.start : c.end]
+    return len(words) > 1 and c.label in ("PERSON", "ORG") and all(w[:1].isupper() and w[1:].islower() for w in words)
 
 
 def _head(tree: Tree, c: Candidate) -> int:

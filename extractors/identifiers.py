@@ -26,6 +26,7 @@ _COMMON = frozenset(
     spin grown old year t e g so first second last tax
     three four five six seven eight nine ten twenty thirty forty fifty sixty seventy eighty ninety""".split()
 )
+_NOUNS = frozenset({"feed", "seed", "shed", "embed", "table", "billing", "pricing", "reporting", "routing", "logging"})
 _SUFFIXES = ("ed", "ing", "ly", "able", "ish")
 _CLOUD = frozenset(
     "us-east us-west eu-west eu-central eu-north eu-south ap-south ap-east ap-southeast ap-northeast ca-central".split()
@@ -78,4 +79,4 @@ def _kebab_name(text: str) -> bool:
     parts = text.split("-")
     if any(p in _COMMON for p in parts) and not (parts[-1] in ("bot", "gw", "api", "db", "svc", "web")):
         return False
-    return not text.endswith(_SUFFIXES) and len(text) >= 5
+    return (parts[-1] in _NOUNS or not text.endswith(_SUFFIXES)) and len(text) >= 5

@@ -35,6 +35,7 @@ _NEVER = re.compile(
 )  # fmt: skip
 _ALWAYS = re.compile(rf"(?:^|[.;:!?\n])\s*(?:as for me,?\s*)?(?P<o>{_PHRASE}),?\s+(?:always|first, always|only, always)(?=\s*(?:[.;!?\n)]|$))", re.I)
 _RATHER = re.compile(rf"\b(?:i'?d|i would|would)\s+rather\s+(?P<a>{_PHRASE})\s+than\s+(?P<b>{_WORD}(?:[ ]{_WORD}){{0,3}}?)(?=\s*(?:[.,;:!?\n)]|$|\bunless\b))", re.I)
+_CANT = re.compile(rf"(?P<s>\bi|{_WORD})\s+(?:can'?t|can’t|cannot|could never|can not)\s+(?:stand|abide|bear|stomach)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:and|but|so)\b))", re.I)
 _BEST = re.compile(rf"(?:^|[.;:!?\n,])\s*(?P<o>{_WORD}(?:[ ]{_WORD}){{0,2}})\s+(?:is|are)\s+(?:literally\s+|simply\s+|just\s+)?(?:the best|my favou?rites?)\b", re.I)
 _FAVOURITE = re.compile(rf"\b(?P<w>my|his|her|their)\s+favou?rite\s+(?P<c>{_WORD}(?:[ ]{_WORD})?)\s+(?:is|are)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;!?\n)]|$))", re.I)
 _GONE_OFF = re.compile(rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\bin the last\b))", re.I)
@@ -144,6 +145,8 @@ def _phrases(reading: Reading) -> None:
     standing = _STANDING.search(text) is not None
     for m in _RATHER.finditer(text):
         _put_at(reading, m, Polarity.PREFER, m["a"], m["b"].removeprefix("on a "))
+    for m in _CANT.finditer(text):
+        _cannot(reading, m)
     for m in _GONE_OFF.finditer(text):
         _put_at(reading, m, Polarity.DISLIKE, m["o"], None)
     for m in _FAVOURITE.finditer(text):
@@ -165,6 +168,16 @@ def _phrases(reading: Reading) -> None:
     for m in _ALWAYS.finditer(text):
         if _noun_like(m["o"]):
             _put_at(reading, m, Polarity.PREFER, m["o"], None)
+
+
+def _cannot(reading: Reading, m: re.Match[str]) -> None:
+    """"Jamal can't stand aniseed", for where the parser takes the object for a verb."""
+    token = reading.token_at(m.start("s"))
+    if token is None or reading.quoted[token] or _asks(reading, token):
+        return
+    holder = Ref(reading.speaker, "") if m["s"].lower() == "i" else reading.ref(token) if token in reading.cover else None
+    if holder is not None and holder.known is not None and holder.type == "Person" and m["o"].lower() not in _BAD:
+        put(reading, holder, Polarity.DISLIKE, _trim(m["o"]))
 
 
 def _noun_like(text: str) -> bool:

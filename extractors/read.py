@@ -56,7 +56,9 @@ def _remember(readings: list[Reading], session: Session) -> None:
     for reading in readings:
         for a in reading.assertions:
             obj = a.object.name if isinstance(a.object, EntityName) else a.object
-            session.facts.append([a.subject.name, a.subject.type.value, a.predicate, obj, "e" if isinstance(a.object, EntityName) else "v"])
+            if not a.negated and not a.valid_to:
+                kind = a.object.type.value if isinstance(a.object, EntityName) else ""
+                session.facts.append([a.subject.name, a.subject.type.value, a.predicate, obj, kind, a.valid_from or ""])
             for known in [k for k in session.known if k.name == a.subject.name and k.type == a.subject.type.value]:
                 if known is not reading.speaker:
                     session.known.remove(known)

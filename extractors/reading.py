@@ -18,6 +18,7 @@ from memstream.extractors.tree import Tree
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import (
     EntityName,
+    EntityType,
     ExtractedAssertion,
     ExtractedPreference,
     ExtractedRetraction,
@@ -374,6 +375,19 @@ class Reading:
         self._put(assertion, subject, target)
         return True
 
+    def _retract(self, a: ExtractedAssertion) -> None:
+        """A value that began before an undated earlier statement of the session takes that statement's place.
+
+        Without this, "lives in Karachi" (said now) would be taken for newer than "moved to Lahore in May" (said later).
+        """
+        if a.negated or not a.valid_from or a.valid_to or not catalogue().is_single(a.predicate):
+            return
+        value = a.object.name if isinstance(a.object, EntityName) else a.object
+        for s, kind, predicate, obj, form, *rest in self.session.facts:
+            if s == a.subject.name and kind == a.subject.type.value and predicate == a.predicate and obj != value and not any(rest):
+                was = EntityName(EntityType(form), obj) if form else obj
+                self.retractions.append(ExtractedRetraction(a.subject, predicate, was))
+
     def _put(self, assertion: ExtractedAssertion, subject: Ref, target: Ref) -> None:
         if not self.asserting:
             self.guesses.append(assertion)
@@ -385,6 +399,7 @@ class Reading:
             if assertion.valid_from and not same[0].valid_from and not same[0].negated:
                 self.assertions[self.assertions.index(same[0])] = assertion
             return
+        self._retract(assertion)
         self.assertions.append(assertion)
         for ref in (subject, target):
             waiting = self.pending.pop(ref.known.name, None) if ref.known else None

@@ -124,6 +124,7 @@ def find_times(text: str, time: datetime) -> list[TimeExpression]:
                 continue
             values = _values(form, m, today)
             if values is None:
+                taken.append((a, b))  # an impossible date: its parts are no dates either
                 continue
             lead = _LEAD.search(lowered[max(0, a - 16) : a])
             lead_text = lead["p"].lower() if lead else ""

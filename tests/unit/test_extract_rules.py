@@ -1,0 +1,188 @@
+"""What the extractor reads out of sentences: facts, what is no fact, preferences, answers, corrections."""
+
+import functools
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memstream.extractors.registry import create_extractor, extractor_names
+from memstream.schemas.errors import SettingsError
+from memstream.schemas.extraction import EntityName, Extraction, Extractor, SessionTurns, Turn
+
+NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
+
+
+@functools.cache
+def extractor() -> Extractor:
+    """One loaded extractor for this module."""
+    return create_extractor("spacy")
+
+
+def read(*messages: str | tuple[str, str]) -> list[Extraction]:
+    """What a session of these messages says; a message is a text of the user or (role, text)."""
+    turns = []
+    for number, message in enumerate(messages):
+        role, text = ("user", message) if isinstance(message, str) else message
+        turns.append(Turn(f"m{number + 1}", role, role, text, NOW + timedelta(minutes=number)))
+    return extractor().extract([SessionTurns(b"", turns)])[0].extractions
+
+
+def facts(*messages: str | tuple[str, str]) -> set[str]:
+    """The facts of a session as "subject | predicate | object", with a "not" and the dates where there are any."""
+    found = set()
+    for extraction in read(*messages):
+        for a in extraction.assertions:
+            obj = a.object.name if isinstance(a.object, EntityName) else a.object
+            text = f"{'not ' if a.negated else ''}{a.subject.name} | {a.predicate} | {obj}"
+            found.add(
+                text + (f" from {a.valid_from}" if a.valid_from else "") + (f" to {a.valid_to}" if a.valid_to else "")
+            )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I live in Porto.", "user | lives_in | Porto"),
+        ("The signing service was built by Ilse de Wit.", "Ilse de Wit | created | signing service"),
+        ("Pomelo Sync belongs to Tessellate Holdings.", "Pomelo Sync | owned_by | Tessellate Holdings"),
+        ("Castellan acquired Nimbus Archive in November.", "Castellan | acquired | Nimbus Archive from 2025-11"),
+        ("payments-gw runs on Nomad.", "payments-gw | runs_on | Nomad"),
+        ("RL-77 is blocked by RL-70.", "RL-77 | blocked_by | RL-70"),
+        ("The licence server is down.", "licence server | has_status | down"),
+        ("relay-api is at 5.5.1 now.", "relay-api | has_version | 5.5.1"),
+        ("The outage was caused by an expired cert.", "outage | caused_by | expired cert"),
+        ("She is my sister. Ana Petrova reports to Malcolm Opoku.", "Ana Petrova | managed_by | Malcolm Opoku"),
+        ("My brother Ilkka lives in Rauma.", "Ilkka | sibling_of | user"),
+        ("I am allergic to aspirin.", "user | allergic_to | aspirin"),
+        ("Usman moved to Lahore the day before yesterday.", "Usman | lives_in | Lahore from 2026-01-12"),
+        ("Tove has left Skagen Data.", "not Tove | works_at | Skagen Data"),
+        ("atlas-feed does not depend on Kafka.", "not atlas-feed | depends_on | Kafka"),
+        ("ticket-mailer ran on Heroku until June.", "ticket-mailer | runs_on | Heroku to 2025-06"),
+        ("The report is due on 3 October.", "report | has_deadline | 2026-10-03"),
+        ("Sunniva Brekke, account manager at Nimbus Archive, called.", "Sunniva Brekke | has_role | account manager"),
+        ("Sunniva Brekke, account manager at Nimbus Archive, called.", "Sunniva Brekke | works_at | Nimbus Archive"),
+        ("- Wangari Mutua, storage lead, +254 700 555 384", "Wangari Mutua | has_phone | +254 700 555 384"),
+    ],
+)
+def test_a_statement_is_a_fact(text: str, expected: str) -> None:
+    """Active, passive, appositive, possessive, dated and negated statements."""
+    assert expected in facts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does Lien report to Rosalba?",
+        "If Paloma moved to Berlin, who would run the migration?",
+        "Tom apparently lives in Porto.",
+        "I want to join Pinecrest Metrics.",
+        "She will move to Antwerp.",
+        "Petter reckons that Castellan acquired Nimbus Archive.",
+        "Let's write a short story: Zorp lives in Paris and works at Acme Robotics.",
+        '"Zorp lives in Paris with his wife", says the exercise book.',
+        "```\nowner: Bo Castellanos lives in Paris\n```",
+        "Can you buy milk?",
+    ],
+)
+def test_what_is_not_asserted_is_no_fact(text: str) -> None:
+    """Questions, conditions, hedges, plans, hearsay, fiction, quotations and code assert nothing."""
+    assert facts(text) == set()
+
+
+def test_an_assistants_word_counts_once_the_user_confirms_it() -> None:
+    """A guess is kept back; a yes makes it the user's, and names the event it rests on."""
+    guess = ("assistant", "payments-gw runs on Nomad.")
+    assert facts(guess) == set()
+    said = read(guess, "yes")[1].assertions
+    assert [(a.predicate, a.used) for a in said] == [("runs_on", ("m1",))]
+    assert facts(guess, "no, it does not") == set()
+
+
+def test_a_short_answer_is_completed_from_its_question() -> None:
+    """ "Porto." after "Where do you live?" is a fact of the answer, which rests on the question."""
+    answer = read(("assistant", "Where do you live?"), "Porto.")[1].assertions
+    assert [(a.subject.name, a.predicate, a.used) for a in answer] == [("user", "lives_in", ("m1",))]
+
+
+def test_pronouns_mean_the_last_fitting_entity_of_the_session() -> None:
+    """ "She" is the woman named before, and the fact names the message that named her."""
+    said = read("My sister Anna called.", "She lives in Porto.")[1].assertions
+    assert [(a.subject.name, a.predicate, a.used) for a in said] == [("Anna", "lives_in", ("m1",))]
+
+
+def test_named_speakers_are_their_own_first_person() -> None:
+    """In a talk of several, "I" is whoever speaks, whatever the role."""
+    turn = Turn("m1", "assistant", "qa-bot", "I depend on orders-v2.", NOW, named=True)
+    said = extractor().extract([SessionTurns(b"", [turn])])[0].extractions[0].assertions
+    assert [(a.subject.name, a.subject.type, a.predicate) for a in said] == [("qa-bot", "Object", "depends_on")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I prefer small diffs.", ("prefer", "small diffs", None)),
+        ("I hate force pushes.", ("dislike", "force pushes", None)),
+        ("I can't stand aniseed.", ("dislike", "aniseed", None)),
+        ("I've gone off dictations.", ("dislike", "dictations", None)),
+        ("I'd rather type than talk.", ("prefer", "type", "talk")),
+        ("House rules: courtyard rooms over street rooms.", ("prefer", "courtyard rooms", "street rooms")),
+    ],
+)
+def test_a_taste_is_a_preference(text: str, expected: tuple[str, str, str | None]) -> None:
+    """Verbs of liking, comparisons and standing rules."""
+    found = [(p.polarity.value, p.object, p.over) for e in read(text) for p in e.preferences]
+    assert expected in found
+
+
+def test_the_names_of_a_message_are_typed() -> None:
+    """People, organizations, places and technical names; no entity for an amount or a date."""
+    mentions = {
+        m.text: m.entity.type.value
+        for e in read("Ana Petrova joined Nimbus Archive and paid 61 dollars for payments-gw in Porto on 3 May.")
+        for m in e.mentions
+    }
+    assert mentions["Ana Petrova"] == "Person"
+    assert mentions["Nimbus Archive"] == "Organization"
+    assert mentions["Porto"] == "Location"
+    assert mentions["payments-gw"] == "Object"
+    assert not {"61 dollars", "3 May", "61"} & set(mentions)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 200_000,
+        "I live in Porto. " * 12_000,
+        "\n".join(f"{i},Ana,{i * 7}" for i in range(20_000)),
+        ", ".join(f"Person{i} Name{i}" for i in range(5_000)),
+        "[{" * 100_000,
+        "\n" * 200_000,
+        "🙂" * 100_000,
+        "שלום " * 40_000,
+        "(" * 100_000 + ")" * 100_000,
+        "Traceback (most recent call last):\n" + '  File "x.py", line 3\n' * 8_000,
+        "iVBORw0KGgo" * 18_000,
+    ],
+    ids=["word", "prose", "csv", "names", "brackets", "lines", "emoji", "hebrew", "nested", "trace", "base64"],
+)
+def test_any_text_is_read_in_bounded_time(text: str) -> None:
+    """Monstrous texts are cut, and the extraction says so."""
+    started = time.perf_counter()
+    extraction = read(text)[0]
+    assert time.perf_counter() - started < 10
+    assert extraction.cut
+
+
+def test_an_unknown_extractor_is_named_with_those_that_are_there() -> None:
+    """The registry goes by entry points and says what it has."""
+    assert "spacy" in extractor_names()
+    with pytest.raises(SettingsError, match="'gliner'; installed are: .*spacy"):
+        create_extractor("gliner")
+
+
+def test_a_model_that_is_not_installed_is_named() -> None:
+    """Another model is a setting; where it is missing the error says what to install."""
+    with pytest.raises(SettingsError, match="xx_no_model"):
+        create_extractor("spacy", model="xx_no_model")

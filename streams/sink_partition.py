@@ -66,19 +66,17 @@ class PartitionSink:
             consumer.seek(tp, begin)
         else:
             raise LogMismatch(f"The graph was built up to {self._where(place.offset)}, and the log begins at {begin}")
-        await self.tell_changes()
+        pending = partial(self._graph.pending_changes, tp.topic, tp.partition)
+        await self._tell(await self._persistence.insist(pending))
 
     async def apply(self, records: Sequence[ConsumerRecord]) -> None:
         """Apply records, in transactions of bounded size; when this returns all of them are in the graph or refused."""
         for batch in _cut(records, self._settings.sink_batch):
             metrics.BATCH.labels(STAGE).observe(len(batch))
             await self._apply(batch)
-        await self.tell_changes()
 
-    async def tell_changes(self) -> None:
+    async def _tell(self, changes: Sequence[Change]) -> None:
         """Send what became true to its topic, then forget it: at least once."""
-        tp = self._tp
-        changes = await self._persistence.insist(partial(self._graph.pending_changes, tp.topic, tp.partition))
         if changes:
             await self._sender.send([_message(change) for change in changes])
             ids = sorted({change.id for change in changes})
@@ -97,6 +95,7 @@ class PartitionSink:
             return
         metrics.SECONDS.labels(STAGE, "apply").observe(time.monotonic() - started)
         _count(records, applied)
+        await self._tell(applied.changes)
 
     async def _divide(self, records: Sequence[ConsumerRecord], error: PoisonError) -> None:
         """Apply the halves one after the other, until the one is alone that can't be applied."""

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from memstream.streams.logs import configure_logs
 
 log = structlog.get_logger(__name__)
 
-_PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+_PAUSES = (0.5, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _FAST_SECONDS = 60.0
 _MOST_FAST_FAILURES = 8
 _STOP_SECONDS = 30.0
@@ -52,16 +51,17 @@ class Supervisor:
             await asyncio.gather(*(self._keep(stage, instances[stage], stop) for stage in self._stages))
 
     async def _keep(self, stage: str, instance: str, stop: asyncio.Event) -> None:
-        failures: deque[float] = deque(maxlen=_MOST_FAST_FAILURES)
+        failures = 0
         while not stop.is_set():
             started = time.monotonic()
             code = await self._once(stage, instance, stop)
             if stop.is_set():
                 return
             if time.monotonic() - started > _FAST_SECONDS:
-                failures.clear()
-            failures.append(time.monotonic())
-            if len(failures) == _MOST_FAST_FAILURES:
+                failures = 0
+            if code >= 0:  # a process that was killed has not failed by itself
+                failures += 1
+            if failures == _MOST_FAST_FAILURES:
                 log.critical(
                     "gave_up",
                     process=stage,
@@ -71,7 +71,7 @@ class Supervisor:
                 self._gave_up = True
                 stop.set()
                 return
-            pause = _PAUSES[min(len(failures), len(_PAUSES)) - 1]
+            pause = _PAUSES[min(failures, len(_PAUSES) - 1)]
             log.warning("starting_again", process=stage, exit_code=code, in_seconds=pause)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):

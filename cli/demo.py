@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,8 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from memstream.cli import demo_show
 from memstream.cli.console import err, out
 from memstream.cli.demo_story import (
+    Check,
+    Contents,
     Line,
     Told,
+    contents,
     is_known,
     letters_of,
     publish,
@@ -25,13 +29,17 @@ from memstream.cli.demo_story import (
 )
 from memstream.cli.stack import progress
 from memstream.client.reader import AsyncReader
+from memstream.deploy.apps import APP_PARTS
+from memstream.deploy.backends import died
 from memstream.deploy.stack import PartStatus, Stack
 from memstream.deploy.story import ROOT
+from memstream.schemas.errors import StackError
 from memstream.schemas.scope import parse_scope
 from memstream.settings import Settings, load
-from memstream.sinks.size import GraphSize, graph_size
 from memstream.streams.extract_process import group_of
 from memstream.streams.topics_admin import create_topics
+
+_READ_SECONDS = 120.0  # the first reads plan their queries, on a machine that may be busy
 
 app = typer.Typer(help="Tell the sample story and show what memory makes of it.")
 
@@ -51,33 +59,34 @@ def demo(
         settings = Stack(load(), say).up({}, workers=False)
         asyncio.run(create_topics(settings))
         settings = Stack(load(), say).up({}, workers=True)
-    asyncio.run(_tell(settings, root))
+    asyncio.run(_tell(settings, root, partial(_check_parts, Stack(load(), _say_nothing))))
     _print_addresses(Stack(load(), _say_nothing).status(), settings)
 
 
-async def _tell(settings: Settings, root: str) -> None:
+async def _tell(settings: Settings, root: str, check: Check) -> None:
     lines = story(root)
-    async with AsyncReader(url=settings.query_url) as reader:
-        again, before = await is_known(reader, lines), await graph_size(settings)
-        told, seconds = await _published(settings, reader, lines)
-        after = await graph_size(settings)
+    async with AsyncReader(url=settings.query_url, timeout=_READ_SECONDS) as reader:
+        scopes = sorted({line.event.scope for line in lines if line.event is not None})
+        before = await asyncio.to_thread(contents, settings, scopes) if await is_known(reader, lines) else None
+        told, seconds = await _published(settings, reader, lines, check)
+        after = await asyncio.to_thread(contents, settings, scopes)
         show = demo_show.Show(reader, root)
         await show.recalled()
         await show.corrected()
         await show.believed()
         demo_show.dead_letters(await letters_of(settings, told.invalid))
-        demo_show.rates(_rates(told, seconds, again, before, after))
+        demo_show.rates(_rates(told, seconds, before, after))
         show.more()
 
 
-async def _published(settings: Settings, reader: AsyncReader, lines: list[Line]) -> tuple[Told, float]:
+async def _published(settings: Settings, reader: AsyncReader, lines: list[Line], check: Check) -> tuple[Told, float]:
     """Publish the story and wait for the graph: what was published, and the seconds until all of it was visible."""
     out.print(f"\nThe story: six weeks at Speedwell Couriers, two people, three agents, {len(lines)} events.")
     with _bars(len(lines)) as (bars, publishing, arriving):
         told = await publish(settings, lines, lambda: bars.advance(publishing))
         bars.update(arriving, total=len(told.events))
-        seconds = told.seconds + await until_visible(reader, told.events, lambda: bars.advance(arriving))
-        await until_worked_off(settings, reader, told, group_of(settings))
+        seconds = told.seconds + await until_visible(reader, told.events, lambda: bars.advance(arriving), check)
+        await until_worked_off(settings, reader, told, group_of(settings), check)
     return told, seconds
 
 
@@ -88,17 +97,17 @@ def _bars(count: int) -> Iterator[tuple[Progress, TaskID, TaskID]]:
         yield bars, bars.add_task("published", total=count), bars.add_task("in the graph", total=count)
 
 
-def _rates(told: Told, seconds: float, again: bool, before: GraphSize, after: GraphSize) -> list[tuple[str, str]]:
+def _rates(told: Told, seconds: float, before: Contents | None, after: Contents) -> list[tuple[str, str]]:
     count = len(told.events) + len(told.invalid)
     rows = [("published and acked", f"{count} events in {told.seconds:.1f} s, {count / told.seconds:,.0f} a second")]
-    if not again:
+    if before is None:
         rate = len(told.events) / seconds
         rows.append(("published until visible", f"{len(told.events)} in {seconds:.1f} s, {rate:,.0f} a second"))
-        rows.append(("the graph", f"{after}, before: {before}"))
+        rows.append(("the graph", str(after)))
     elif before == after:
         rows.append(("published again", f"nothing has changed in the graph: {after}, as before"))
     else:
-        rows.append(("published again", f"the graph: {after}, before: {before}"))
+        rows.append(("published again", f"the graph has changed: {after}; before: {before}"))
     return rows
 
 
@@ -108,9 +117,15 @@ def _print_addresses(parts: list[PartStatus], settings: Settings) -> None:
         http = part.ports.get("http")
         more = {"neo4j": f"  http://127.0.0.1:{http} in a browser" if http else "", "query": "/docs"}
         out.print(f"  {part.name:<9}{escape(part.address + more.get(part.name, ''))}", soft_wrap=True)
-    if settings.neo4j_password is not None and settings.stack_file.exists():
+    if settings.neo4j_password is not None and all(part.state != "external" for part in parts):
         out.print(f"  Neo4j's password is in {escape(str(settings.stack_file))}.", soft_wrap=True)
     out.print("\nStop all of it with [bold]make down[/] (or memstream down); the data stays.")
+
+
+def _check_parts(stack: Stack) -> None:
+    for part in APP_PARTS:
+        if (why := died(stack.table, part)) is not None:
+            raise StackError(f"{part} {why}")
 
 
 def _say_nothing(part: str, text: str) -> None:

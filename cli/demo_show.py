@@ -19,7 +19,6 @@ from memstream.streams.dead_letters import LetterTold
 
 Json = dict[str, Any]
 
-_BUDGET = 320
 _NOT_FOUND = 404
 _WIDTH = 96
 
@@ -40,8 +39,8 @@ _OWNER = _Slot("Who owns the geocoder?", BOARD, "geocoder", "owned_by")
 _CAUSE = _Slot("What caused the bridge outage?", BOARD, "bridge outage", "caused_by")
 _BELIEVED = ((_DEADLINE, "2026-10-01"), (_HOME, "2026-10-01"), (_OWNER, "2026-10-01"), (_CAUSE, "2026-10-08"))
 _ASKED = (
-    ("Who owns the service that caused the bridge outage?", (BOARD,)),
-    ("Where does Mara live, and when is the routing migration due?", (MARA, BOARD)),
+    ("Who owns the service that caused the bridge outage?", (BOARD,), 400),
+    ("Where does Mara live, and when is the routing migration due?", (MARA, BOARD), 200),
 )
 
 
@@ -54,11 +53,11 @@ class Show:
 
     async def recalled(self) -> None:
         """The context blocks of two prompts, with what their numbers cite."""
-        for number, (prompt, scopes) in enumerate(_ASKED):
+        for number, (prompt, scopes, budget) in enumerate(_ASKED):
             here = [self._here(scope) for scope in scopes]
             heading("What an agent gets", "GET /v1/recall") if number == 0 else out.print()
             out.print(f"[bold]{escape(prompt)}[/]  [dim]in {escape(', '.join(here))}[/]", soft_wrap=True)
-            answer = await self._reader.recall(prompt, here, budget=_BUDGET)
+            answer = await self._reader.recall(prompt, here, budget=budget)
             out.print(Panel(escape(answer["context"] or "(nothing is known)"), expand=False, width=_WIDTH + 8))
             out.print(_citations(answer["citations"]))
 

@@ -18,6 +18,8 @@ from memstream.schemas.errors import InvalidEvent, NotVisibleError, QueryError
 from memstream.schemas.events import EVENT_TYPES, Event
 from memstream.schemas.topics import Topic, record_key
 from memstream.settings import Settings
+from memstream.sinks.dump import digest, dump
+from memstream.sinks.stores import Stores
 from memstream.streams.broker import admin_client
 from memstream.streams.dead_letters import LetterTold, read_letter
 from memstream.streams.log_reader import read_to_end
@@ -29,6 +31,8 @@ _LAST = 10  # of the last offsets of a partition some are markers of transaction
 _UNKNOWN_YET = (404, 503)
 
 Advance = Callable[[], None]
+Check = Callable[[], None]
+"""Raises where waiting has become vain, since a part has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +54,15 @@ class Told:
 
 def story(root: str = ROOT) -> list[Line]:
     """The lines of the story. Under another root than its own, every scope begins with that instead."""
-    lines = []
-    for raw in story_lines():
-        try:
-            event = decode_structured(raw)
-        except InvalidEvent:
-            lines.append(Line(raw, None))
-        else:
-            lines.append(Line(raw, event.model_copy(update={"scope": root + event.scope.removeprefix(ROOT)})))
-    return lines
+    own, wanted = f'"scope":"{ROOT}/'.encode(), f'"scope":"{root}/'.encode()
+    return [_line(raw.replace(own, wanted, 1)) for raw in story_lines()]
+
+
+def _line(raw: bytes) -> Line:
+    try:
+        return Line(raw, decode_structured(raw))
+    except InvalidEvent:
+        return Line(raw, None)
 
 
 async def publish(settings: Settings, lines: Iterable[Line], advance: Advance) -> Told:
@@ -87,16 +91,36 @@ async def _publish_raw(publisher: AsyncPublisher, raw: bytes) -> Pending:
     return await publisher.publish_raw(topic, key, raw, headers, label=document["id"])
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a graph has of some scopes: two that are equal have the same of all that was said."""
+
+    nodes: int
+    relationships: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.nodes:,} nodes, {self.relationships:,} relationships, digest {self.digest[:8]}"
+
+
+def contents(settings: Settings, scopes: Iterable[str]) -> Contents:
+    """The contents of the scopes, counted and digested in their canonical form."""
+    with Stores.connect(settings) as stores:
+        lines = [line for scope in scopes for line in dump(stores.of(scope).driver, stores.of(scope).database, scope)]
+    nodes = sum('"node":' in line for line in lines)
+    return Contents(nodes, len(lines) - nodes, digest(lines))
+
+
 async def is_known(reader: AsyncReader, lines: list[Line]) -> bool:
     """True if the graph has the story already: the last event of each scope."""
     last = {line.event.scope: line.event for line in lines if line.event is not None}
     return all([await _is_visible(reader, event.scope, event.source, event.id) for event in last.values()])
 
 
-async def until_visible(reader: AsyncReader, receipts: list[Receipt], advance: Advance) -> float:
+async def until_visible(reader: AsyncReader, receipts: list[Receipt], advance: Advance, check: Check) -> float:
     """Return when reads see every event; how many seconds that took.
 
-    Raises NotVisibleError when there is no news for long, QueryError where the service refuses.
+    Raises NotVisibleError when there is no news for long, QueryError where the service refuses; and what `check` does.
     """
     begun = news = time.perf_counter()
     waiting = list(receipts)
@@ -112,6 +136,7 @@ async def until_visible(reader: AsyncReader, receipts: list[Receipt], advance: A
         elif time.perf_counter() - news > _PATIENCE:
             raise _late(waiting, len(receipts))
         else:
+            check()
             await asyncio.sleep(_PAUSE)
         waiting = waiting[_AT_ONCE:] + left
     return time.perf_counter() - begun
@@ -134,10 +159,10 @@ async def _is_visible(reader: AsyncReader, scope: str, source: str, event_id: st
         raise
 
 
-async def until_worked_off(settings: Settings, reader: AsyncReader, told: Told, group: str) -> None:
+async def until_worked_off(settings: Settings, reader: AsyncReader, told: Told, group: str, check: Check) -> None:
     """Return when both stages are past all that was published: what is known already leaves no other trace.
 
-    Raises NotVisibleError when that takes too long.
+    Raises NotVisibleError when that takes too long, and what `check` raises.
     """
     deadline = time.perf_counter() + _PATIENCE
     while not (await _is_extracted(settings, told, group) and await _is_sunk(settings, reader)):
@@ -146,6 +171,7 @@ async def until_worked_off(settings: Settings, reader: AsyncReader, told: Told, 
                 f"The workers are not past what was published after {_PATIENCE:.0f} s. "
                 "`memstream status` and `memstream logs` show what they do."
             )
+        check()
         await asyncio.sleep(_PAUSE)
 
 

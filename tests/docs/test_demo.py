@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from neo4j import GraphDatabase
 
 from memstream.settings import Settings, load
 from memstream.streams.topics_admin import delete_topics
 
 DEMO_SECONDS = 400
+FORGET = "MATCH (n) WHERE n.scope STARTS WITH $root OR n.topic STARTS WITH $root DETACH DELETE n"
 
 
 class DemoRuns:
@@ -61,6 +63,8 @@ def runs(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     finally:
         stopped = demo.memstream("down")
         asyncio.run(delete_topics(load(topic_prefix=demo.root)))
+        with GraphDatabase.driver(stack.neo4j_uri, auth=stack.neo4j_auth) as driver:
+            driver.execute_query(FORGET, root=demo.root)
     assert all(part in stopped for part in ("extract", "sink", "query"))
 
 

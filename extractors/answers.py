@@ -10,7 +10,15 @@ import orjson
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.reading import Reading, Ref
 from memstream.extractors.session import Known, Question, Session, clean
-from memstream.extractors.values import first_email, first_money, first_phone, first_timezone, first_version, language, number
+from memstream.extractors.values import (
+    first_email,
+    first_money,
+    first_phone,
+    first_timezone,
+    first_version,
+    language,
+    number,
+)
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion, Turn
 
@@ -52,7 +60,24 @@ _LITERAL = {
     "has_version": first_version, "has_email": first_email, "has_phone": first_phone, "has_timezone": first_timezone,
     "has_budget": first_money, "costs": first_money,
 }  # fmt: skip
-_PERSON = frozenset("lives_in works_at has_role has_age has_name has_email has_phone has_timezone studied_at allergic_to speaks born_in born_on partner_of".split())
+_PERSON = frozenset(
+    [
+        "lives_in",
+        "works_at",
+        "has_role",
+        "has_age",
+        "has_name",
+        "has_email",
+        "has_phone",
+        "has_timezone",
+        "studied_at",
+        "allergic_to",
+        "speaks",
+        "born_in",
+        "born_on",
+        "partner_of",
+    ]
+)
 _ANSWER_TYPES = {
     "lives_in": ("Location",), "works_at": ("Organization",), "managed_by": ("Person", "Organization"), "owned_by": ("Person", "Organization"),
     "created!": ("Person", "Organization"), "founded!": ("Person",), "located_in": ("Location",), "runs_on": ("Object",),
@@ -68,7 +93,9 @@ def ask(reading: Reading) -> Question | None:
         for pattern, predicate in _COMPILED:
             m = pattern.search(sentence[0])
             if m is not None:
-                found = Question(predicate, _subject(reading, m, predicate), reading.turn.event_id, reading.speaker.name)
+                found = Question(
+                    predicate, _subject(reading, m, predicate), reading.turn.event_id, reading.speaker.name
+                )
                 break
     return found
 
@@ -97,12 +124,17 @@ def answer(reading: Reading, question: Question | None) -> None:
     if not tree.sentences:
         return
     end = _first_piece(reading)
-    if any(f.head < end and f.subj and f.subj[0] >= 0 and tree.lower[f.subj[0]] not in ("that", "it") for f in reading.frames):
+    if any(
+        f.head < end and f.subj and f.subj[0] >= 0 and tree.lower[f.subj[0]] not in ("that", "it")
+        for f in reading.frames
+    ):
         return
     lead = tree.lower[0]
     if lead in lexicon().no or lead in ("who", "what", "why", "how", "ask", "depends", "whatever", "no", "none"):
         return
-    if any(tree.lower[i] in lexicon().hedges or tree.words[i] == "?" for i in range(end)) or (end < len(tree) and tree.words[end] == "?"):
+    if any(tree.lower[i] in lexicon().hedges or tree.words[i] == "?" for i in range(end)) or (
+        end < len(tree) and tree.words[end] == "?"
+    ):
         return
     subject = _answer_subject(reading, question)
     if subject is None:
@@ -113,14 +145,26 @@ def answer(reading: Reading, question: Question | None) -> None:
         pair: tuple[Ref, Ref] = (obj, used) if question.predicate.endswith("!") else (used, obj)
         if pair[0].known is None:
             continue
-        reading.say(pair[0], predicate, pair[1], presupposed=True, at=0, rule="answer", dated=predicate not in ("has_deadline", "scheduled_for", "born_on"))
+        reading.say(
+            pair[0],
+            predicate,
+            pair[1],
+            presupposed=True,
+            at=0,
+            rule="answer",
+            dated=predicate not in ("has_deadline", "scheduled_for", "born_on"),
+        )
 
 
 def _answer_subject(reading: Reading, question: Question) -> Ref | None:
     if question.subject == ["you"]:
         return Ref(reading.speaker, "")
     if not question.subject:
-        wanted = catalogue().predicates[question.predicate.rstrip("!")].subject if not question.predicate.endswith("!") else ("Object",)
+        wanted = (
+            catalogue().predicates[question.predicate.rstrip("!")].subject
+            if not question.predicate.endswith("!")
+            else ("Object",)
+        )
         for known in reversed(reading.earlier):
             if known.type in wanted and known.last >= reading.session.turn - 3 and known.type != "Person":
                 return Ref(known, "")
@@ -136,7 +180,11 @@ def _first_piece(reading: Reading) -> int:
     """Where the first sentence or clause of the answer ends."""
     tree = reading.tree
     for i in range(len(tree)):
-        if i and (tree.words[i] in (".", "!", "?", ";", "…", "...") or tree.words[i].startswith("\n") or tree.lower[i] == "but"):
+        if i and (
+            tree.words[i] in (".", "!", "?", ";", "…", "...")
+            or tree.words[i].startswith("\n")
+            or tree.lower[i] == "but"
+        ):
             return i
         if i > 12:
             return i
@@ -161,18 +209,27 @@ def _answer_objects(reading: Reading, predicate: str, end: int) -> list[Ref]:
         return _value_answer(reading, predicate, end)
     if predicate == "has_name":
         named = [n for n in reading.named if n.span.end <= end + 1 and n.known.type == "Person"]
-        return [Ref(None, tree.span_text(named[0].span.start, named[0].span.end))] if named and not reading.turn.named else []
+        return (
+            [Ref(None, tree.span_text(named[0].span.start, named[0].span.end))]
+            if named and not reading.turn.named
+            else []
+        )
     return _entity_answer(reading, predicate, end)
 
 
 def _value_answer(reading: Reading, predicate: str, end: int) -> list[Ref]:
     tree = reading.tree
-    parts = [clean(re.sub(r"^(?:and|a|an|the|to)\s+", "", p.strip(), flags=re.I)) for p in re.split(r",|\band\b", tree.span_text(0, end))]
+    parts = [
+        clean(re.sub(r"^(?:and|a|an|the|to)\s+", "", p.strip(), flags=re.I))
+        for p in re.split(r",|\band\b", tree.span_text(0, end))
+    ]
     if predicate == "has_role":
         parts = parts[:1]
-        if not parts or parts[0].split()[-1:] and parts[0].split()[-1].lower() not in lexicon().roles:
+        if not parts or (parts[0].split()[-1:] and parts[0].split()[-1].lower() not in lexicon().roles):
             return []
-    return [Ref(None, p) for p in parts if p and len(p.split()) <= 3 and p.lower() not in ("both", "none", "nothing", "yes")][:5]
+    return [
+        Ref(None, p) for p in parts if p and len(p.split()) <= 3 and p.lower() not in ("both", "none", "nothing", "yes")
+    ][:5]
 
 
 def _entity_answer(reading: Reading, predicate: str, end: int) -> list[Ref]:
@@ -193,8 +250,14 @@ def _entity_answer(reading: Reading, predicate: str, end: int) -> list[Ref]:
         return [Ref(reading.speaker, "")]
     if not out and types and end <= 4 and tree.words[0][:1].isalpha() and tree.pos[0] in ("PROPN", "NOUN", "ADJ", "X"):
         name = clean(tree.span_text(0, end))
-        if 1 < len(name) < 40 and (name[0].isupper() or types[0] in ("Location", "Object")) and predicate in ("lives_in", "located_in", "born_in", "works_at", "studied_at", "runs_on"):
-            return [Ref(Known(name, types[0], "", reading.session.turn, reading.turn.event_id), "", (), 0, end, fresh=True)]
+        if (
+            1 < len(name) < 40
+            and (name[0].isupper() or types[0] in ("Location", "Object"))
+            and predicate in ("lives_in", "located_in", "born_in", "works_at", "studied_at", "runs_on")
+        ):
+            return [
+                Ref(Known(name, types[0], "", reading.session.turn, reading.turn.event_id), "", (), 0, end, fresh=True)
+            ]
     return out
 
 
@@ -219,7 +282,10 @@ def _says_yes(reading: Reading) -> bool:
     first = re.split(r"[.,!;\n—–-]|\s(?:but|except|only)\s", text, maxsplit=1)
     head = clean(first[0])
     rest = text[len(first[0]) :]
-    if head not in lexicon().yes and not re.fullmatch(r"(?:yes|yep|yeah|correct|right|exactly|confirmed)(?: (?:all|that's|thats|both|it|is|are|of|them|correct|right|please))*", head):
+    if head not in lexicon().yes and not re.fullmatch(
+        r"(?:yes|yep|yeah|correct|right|exactly|confirmed)(?: (?:all|that's|thats|both|it|is|are|of|them|correct|right|please))*",
+        head,
+    ):
         return False
     return not re.search(r"\b(?:no|not|n't|wrong|except|only|but|actually|isn't|don't)\b", rest[:80])
 

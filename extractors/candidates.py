@@ -12,14 +12,118 @@ NER_TYPES = {
     "PERSON": "Person", "ORG": "Organization", "GPE": "Location", "LOC": "Location", "FAC": "Location",
     "EVENT": "Event", "PRODUCT": "Object", "WORK_OF_ART": "Object", "LAW": "Object", "NORP": "Organization",
 }  # fmt: skip
-TITLES = frozenset("mr mrs ms miss dr prof professor sir dame herr frau señor señora mme mlle mx rev fr sister brother "
-                   "captain sergeant auntie uncle aunt tante oma opa".split())  # fmt: skip
-_INNER = frozenset("de da do dos das del della der den di du el la le les van von bin ibn al y e af av zu of the & and 't ter ten st. st'".split())
+TITLES = frozenset(["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame", "herr", "frau", "señor", "señora", "mme", "mlle", "mx", "rev", "fr", "sister", "brother", "captain", "sergeant", "auntie", "uncle", "aunt", "tante", "oma", "opa"])  # fmt: skip
+_INNER = frozenset(
+    [
+        "de",
+        "da",
+        "do",
+        "dos",
+        "das",
+        "del",
+        "della",
+        "der",
+        "den",
+        "di",
+        "du",
+        "el",
+        "la",
+        "le",
+        "les",
+        "van",
+        "von",
+        "bin",
+        "ibn",
+        "al",
+        "y",
+        "e",
+        "af",
+        "av",
+        "zu",
+        "of",
+        "the",
+        "&",
+        "and",
+        "'t",
+        "ter",
+        "ten",
+        "st.",
+        "st'",
+    ]
+)
 _NEVER = frozenset(
-    """i i'm i'll i've i'd ok okay yes no hi hello hey thanks thank please monday tuesday wednesday thursday friday
-    saturday sunday january february march april june july august september october november december mon tue wed
-    thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec am pm christmas easter fyi btw eod asap lol omg
-    todo note ps re tl;dr faq cv eta""".split()
+    [
+        "i",
+        "i'm",
+        "i'll",
+        "i've",
+        "i'd",
+        "ok",
+        "okay",
+        "yes",
+        "no",
+        "hi",
+        "hello",
+        "hey",
+        "thanks",
+        "thank",
+        "please",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "am",
+        "pm",
+        "christmas",
+        "easter",
+        "fyi",
+        "btw",
+        "eod",
+        "asap",
+        "lol",
+        "omg",
+        "todo",
+        "note",
+        "ps",
+        "re",
+        "tl;dr",
+        "faq",
+        "cv",
+        "eta",
+    ]
 )
 
 
@@ -80,6 +184,8 @@ def _add(
     end = _class_noun(tree, start, end)
     while end - start > 1 and tree.lower[end - 1] in ("'s", "'", "’s", "s'", "-", ".", ",", "&", "and", "of", "the"):
         end -= 1
+    if all(w in lexicon().roles or w in lexicon().kin or w in _NEVER for w in tree.lower[start:end]):
+        return
     label = labels.get((start, end)) or at[end - 1] or at[start]
     out[(start, end)] = Candidate(start, end, source, label)
 
@@ -88,9 +194,12 @@ def _class_noun(tree: Tree, start: int, end: int) -> int:
     """Take in the class noun that ends a name: "Marigold" + "repo"."""
     if end < len(tree) and tree.sent[end] == tree.sent[end - 1] and tree.words[end].islower():
         noun = tree.lower[end]
-        if noun in lexicon().class_nouns and tree.pos[end] in ("NOUN", "PROPN") and tree.head[end - 1] in (end, tree.head[end]):
-            if tree.dep[end - 1] in ("compound", "nmod", "amod", "nummod", "poss") or tree.pos[end - 1] == "PROPN":
-                return end + 1
+        if (
+            noun in lexicon().class_nouns
+            and tree.pos[end] in ("NOUN", "PROPN")
+            and tree.head[end - 1] in (end, tree.head[end])
+        ) and (tree.dep[end - 1] in ("compound", "nmod", "amod", "nummod", "poss") or tree.pos[end - 1] == "PROPN"):
+            return end + 1
     return end
 
 
@@ -99,7 +208,7 @@ def _unusual(tree: Tree, i: int) -> bool:
     word = tree.words[i]
     if not (3 < len(word) < 24 and word.isalpha() and word.islower() and tree.pos[i] in ("NOUN", "PROPN", "X", "ADJ")):
         return False
-    if tree.tag[i] == "NNS" or tree.pos[i] == "ADJ" and tree.dep[i] in ("amod", "acomp"):
+    if tree.tag[i] == "NNS" or (tree.pos[i] == "ADJ" and tree.dep[i] in ("amod", "acomp")):
         return False
     known = vocabulary()
     return word not in known and tree.lemma[i] not in known and not _derived(word, known)
@@ -125,13 +234,26 @@ def _starts(tree: Tree, i: int, at: list[str]) -> bool:
         return True
     first = i == 0 or tree.sent[i - 1] != tree.sent[i] or tree.words[i - 1] in ('"', "“", ":", "-", "•", "*", "\n", "(")
     if not first:
-        return tree.pos[i] in ("NOUN", "ADJ", "VERB", "NUM", "INTJ", "ADV", "PRON") and len(word) > 1 and tree.pos[i] != "PRON"
+        return (
+            tree.pos[i] in ("NOUN", "ADJ", "VERB", "NUM", "INTJ", "ADV", "PRON")
+            and len(word) > 1
+            and tree.pos[i] != "PRON"
+        )
     if at[i] in NER_TYPES:
         return True
     follows = i + 1 < len(tree) and tree.sent[i + 1] == tree.sent[i]
     if follows and tree.words[i + 1][:1].isupper() and tree.pos[i + 1] == "PROPN":
         return tree.pos[i] in ("NOUN", "ADJ", "PROPN")
-    if tree.pos[i] == "NOUN" and tree.dep[i] in ("nsubj", "nsubjpass", "ROOT", "poss", "compound", "appos", "conj", "dep"):
+    if tree.pos[i] == "NOUN" and tree.dep[i] in (
+        "nsubj",
+        "nsubjpass",
+        "ROOT",
+        "poss",
+        "compound",
+        "appos",
+        "conj",
+        "dep",
+    ):
         return not any(tree.dep[k] in ("det", "amod", "poss") for k in tree.kids[i])
     return False
 
@@ -145,9 +267,9 @@ def _run(tree: Tree, i: int, used: list[bool], at: list[str]) -> int:
             break
         if _capital(word) and word[:1].isalpha() and lower not in _NEVER:
             j += 1
-        elif lower in ("-", "&", "/") and _tight(tree, j) and j + 1 < len(tree) and _capital(tree.words[j + 1]):
-            j += 2
-        elif lower in ("'s", "’s") and j + 1 < len(tree) and _capital(tree.words[j + 1]) and at[j] and at[j] == at[j + 1]:
+        elif (lower in ("-", "&", "/") and _tight(tree, j) and j + 1 < len(tree) and _capital(tree.words[j + 1])) or (
+            lower in ("'s", "’s") and j + 1 < len(tree) and _capital(tree.words[j + 1]) and at[j] and at[j] == at[j + 1]
+        ):
             j += 2
         elif (k := _inner(tree, j, at)) > j:
             j = k + 1
@@ -180,4 +302,6 @@ def _inner(tree: Tree, j: int, at: list[str]) -> int:
 
 def _number_of_name(tree: Tree, j: int, at: list[str]) -> bool:
     """A number that belongs to a name: "PR 3312", "Debian 12", "breaker 7"."""
-    return tree.words[j].replace(".", "").isdigit() and len(tree.words[j]) <= 5 and at[j] not in ("DATE", "TIME", "MONEY")
+    return (
+        tree.words[j].replace(".", "").isdigit() and len(tree.words[j]) <= 5 and at[j] not in ("DATE", "TIME", "MONEY")
+    )

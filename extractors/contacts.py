@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from memstream.extractors.frames import Frame
-from memstream.extractors.nominals import role_head, say_role
+from memstream.extractors.nominals import kin_word, role_head, say_role
+from memstream.extractors.patterns import is_team
 from memstream.extractors.reading import FIRST, Named, Reading, Ref
-from memstream.extractors.values import EMAIL, PHONE, TIMEZONE
+from memstream.extractors.values import EMAIL, PHONE, TIMEZONE, first_email, first_phone
 
 _BREAK = re.compile(r"[\n;|]|(?<=[.!?])\s")
 
@@ -18,7 +19,9 @@ def match_contacts(reading: Reading) -> None:
     for pattern, predicate in ((EMAIL, "has_email"), (PHONE, "has_phone")):
         for m in pattern.finditer(text):
             value = m[0].strip().rstrip(".")
-            if predicate == "has_phone" and (sum(c.isdigit() for c in value) < 7 or _in_date(reading, m.start(), m.end())):
+            if predicate == "has_phone" and (
+                sum(c.isdigit() for c in value) < 7 or _in_date(reading, m.start(), m.end())
+            ):
                 continue
             holder = _by_address(reading, value) if predicate == "has_email" else None
             holder = holder or _holder(reading, m.start())
@@ -33,7 +36,11 @@ def match_contacts(reading: Reading) -> None:
 def _by_address(reading: Reading, address: str) -> Ref | None:
     """The one person of the message whose name the address is made of: "kerstin.lund@" of Kerstin."""
     local = address.partition("@")[0].lower()
-    fitting = {n.known.name: n for n in reading.named if n.known.type == "Person" and any(len(w) > 2 and w.lower() in local for w in n.known.name.split())}
+    fitting = {
+        n.known.name: n
+        for n in reading.named
+        if n.known.type == "Person" and any(len(w) > 2 and w.lower() in local for w in n.known.name.split())
+    }
     if len(fitting) != 1:
         return None
     n = next(iter(fitting.values()))
@@ -80,40 +87,103 @@ def _holder(reading: Reading, position: int) -> Ref | None:
 
 
 def _zones(reading: Reading) -> None:
-    """"timezone: Africa/Tunis", "I'm on PKT"."""
+    """As in "timezone: Africa/Tunis", "I'm on PKT"."""
     text = reading.tree.text
     for m in TIMEZONE.finditer(text):
         before = text[max(0, m.start() - 40) : m.start()].lower()
-        if "zone" in before and "user" in before or re.search(r"\b(?:my|user'?s?) (?:time ?zone|tz)\W+(?:is\W+)?$", before):
+        if ("zone" in before and "user" in before) or re.search(
+            r"\b(?:my|user'?s?) (?:time ?zone|tz)\W+(?:is\W+)?$", before
+        ):
             reading.say(Ref(reading.speaker, ""), "has_timezone", m[0], rule="zone", dated=False)
 
 
 def match_fragments(reading: Reading) -> None:
-    """Lines without a verb that begin with a name: "Wangari Mutua, storage lead", "- Jelena Kostić: network engineer"."""
+    """Pieces that follow a name: "Wangari Mutua, storage lead", "Dewi Lestari / Support Manager, Silverpine"."""
     tree = reading.tree
     for n in reading.named:
         if n.known.type != "Person":
             continue
-        end = n.span.end
-        if end + 1 >= len(tree) or tree.lower[end] not in (",", ":", "-", "–", "—", "(", "="):
-            continue
-        _fragment_role(reading, n, end + 1)
+        start = n.span.end
+        for _ in range(3):
+            if (
+                start + 1 >= len(tree)
+                or tree.lower[start] not in _SEPARATORS
+                or tree.sent[start] != tree.sent[n.span.start]
+            ):
+                break
+            end = _piece_end(reading, start + 1)
+            if not _fragment(reading, n, start + 1, end):
+                break
+            start = end
 
 
-def _fragment_role(reading: Reading, n: Named, start: int) -> None:
-    """A role that fills the whole of the next comma-separated piece."""
+_SEPARATORS = frozenset({",", ":", "-", "–", "—", "(", "=", "/", "|"})
+
+
+def _piece_end(reading: Reading, start: int) -> int:
     tree = reading.tree
     end = start
-    while end < len(tree) and tree.words[end] not in (",", ";", ".", ")", "!", "?", ":") and "\n" not in tree.words[end] and end - start < 9:
+    while end < len(tree) and tree.words[end] not in (",", ";", ".", ")", "!", "?", ":", "/", "|") and end - start < 9:
         end += 1
+    return end
+
+
+def _fragment(reading: Reading, n: Named, start: int, end: int) -> bool:
+    """One piece about a person: a role, an employer where no verb is near, or something to pass over (an age, a number)."""
+    tree = reading.tree
+    if (
+        (end - start == 1 and tree.pos[start] in ("NUM",))
+        or first_phone(tree.span_text(start, end))
+        or first_email(tree.span_text(start, end))
+    ):
+        return True
+    person = Ref(n.known, "", (), n.span.start, n.span.end)
+    inside = [m for m in reading.named if start <= m.span.start < end]
+    if (
+        len(inside) == 1
+        and inside[0].span.start <= start + 1
+        and inside[0].span.end == end
+        and inside[0].known.type == "Organization"
+    ):
+        verbless = not any(f.subj or f.obj for f in reading.frames if tree.sent[f.head] == tree.sent[start])
+        if verbless and not is_team(inside[0].known.name):
+            reading.say(
+                person,
+                "works_at",
+                reading.ref(end - 1) or Ref(inside[0].known, ""),
+                presupposed=True,
+                rule="piece",
+                dated=False,
+            )
+        return verbless
+    word = next(
+        (kin_word(reading, i) for i in range(start, end) if i not in reading.cover and kin_word(reading, i)), ""
+    )
+    if word:
+        return True  # the nominal rules read it
+    return _fragment_role(reading, n, start, end)
+
+
+def _fragment_role(reading: Reading, n: Named, start: int, end: int) -> bool:
+    """A role that fills the piece."""
+    tree = reading.tree
     heads = [i for i in range(start, end) if role_head(reading, i) and tree.pos[i] in ("NOUN", "PROPN")]
     if not heads:
-        return
+        return False
     i = heads[0]
-    if any(tree.pos[k] in ("VERB", "AUX", "PRON") and tree.lower[k] not in ("our", "my", "the") for k in range(start, i)) or i - start > 5:
-        return
+    if (
+        any(
+            tree.pos[k] in ("VERB", "AUX", "PRON")
+            and tree.lower[k] not in ("our", "my", "the")
+            and tree.tag[k] not in ("VBN", "VBG")
+            for k in range(start, i)
+        )
+        or i - start > 5
+    ):
+        return False
     if tree.tag[i] == "NNS" or any(k in reading.cover for k in range(start, i)):
-        return
+        return False
     if tree.dep[i] in ("nsubj", "nsubjpass", "dobj") and tree.head[i] != n.span.end - 1:
-        return
+        return False
     say_role(reading, reading.ref(n.span.end - 1) or Ref(n.known, ""), i)
+    return True

@@ -7,18 +7,80 @@ from memstream.extractors.lexicon import lexicon
 from memstream.extractors.nominals import kin_word, owner_of, role_head, say_kin, say_role
 from memstream.extractors.patterns import is_team
 from memstream.extractors.reading import FIRST, Reading, Ref
-from memstream.extractors.values import TIMEZONE, first_email, first_money, first_phone, first_timezone, first_version, number
+from memstream.extractors.values import (
+    TIMEZONE,
+    first_email,
+    first_money,
+    first_phone,
+    first_timezone,
+    first_version,
+    number,
+)
 from memstream.schemas.extraction import EntityName
 
-_ROOMS = frozenset("basement attic loft cellar lab laboratory office warehouse room kitchen garage shed yard depot".split())
+_ROOMS = frozenset(
+    [
+        "basement",
+        "attic",
+        "loft",
+        "cellar",
+        "lab",
+        "laboratory",
+        "office",
+        "warehouse",
+        "room",
+        "kitchen",
+        "garage",
+        "shed",
+        "yard",
+        "depot",
+    ]
+)
 _BE = frozenset({"be", "become", "remain", "stay"})
 _TURN = frozenset({"be", "go", "turn", "stay", "remain", "become", "get", "come", "look"})
-_ROLE_VERBS = frozenset({"work", "serve", "act", "train", "qualify", "elect", "appoint", "promote", "name", "make", "hire", "volunteer"})
+_ROLE_VERBS = frozenset(
+    {"work", "serve", "act", "train", "qualify", "elect", "appoint", "promote", "name", "make", "hire", "volunteer"}
+)
 _THINGS = ("Object", "Organization", "Event", "Location")
 _PASSIVE_STATES = frozenset(
-    """merge close cancel postpone resolve approve reject archive retire decommission suspend complete finish confirm
-    delay reopen deprecate freeze reinstate shelve abandon deliver dismiss withdraw discontinue demolish upgrade pause
-    disable enable switch shut take ship sign lift""".split()
+    [
+        "merge",
+        "close",
+        "cancel",
+        "postpone",
+        "resolve",
+        "approve",
+        "reject",
+        "archive",
+        "retire",
+        "decommission",
+        "suspend",
+        "complete",
+        "finish",
+        "confirm",
+        "delay",
+        "reopen",
+        "deprecate",
+        "freeze",
+        "reinstate",
+        "shelve",
+        "abandon",
+        "deliver",
+        "dismiss",
+        "withdraw",
+        "discontinue",
+        "demolish",
+        "upgrade",
+        "pause",
+        "disable",
+        "enable",
+        "switch",
+        "shut",
+        "take",
+        "ship",
+        "sign",
+        "lift",
+    ]
 )
 _ATTRIBUTES = {
     "deadline": "has_deadline", "due date": "has_deadline", "budget": "has_budget", "timezone": "has_timezone",
@@ -35,7 +97,9 @@ def match_copulas(reading: Reading) -> None:
     for frame in reading.frames:
         if frame.lemma in _BE and not frame.passive:
             _be(reading, frame)
-        elif (frame.lemma in _TURN and frame.attr or reading.tree.lower[frame.head] in lexicon().status) and not frame.passive:
+        elif (
+            (frame.lemma in _TURN and frame.attr) or reading.tree.lower[frame.head] in lexicon().status
+        ) and not frame.passive:
             _states(reading, frame)
         if frame.lemma in _ROLE_VERBS:
             _as_role(reading, frame)
@@ -68,7 +132,7 @@ def _be(reading: Reading, frame: Frame) -> None:
             _is_kin(reading, frame, a, word)
         elif role_head(reading, a) and tree.pos[a] in ("NOUN", "PROPN"):
             for s in _subjects(reading, frame, ("Person",)):
-                if s.type == "Person" or tree.pos[a] == "NOUN" and s.type == "Object" and s.known is reading.speaker:
+                if s.type == "Person" or (tree.pos[a] == "NOUN" and s.type == "Object" and s.known is reading.speaker):
                     say_role(reading, s, a, frame, at=frame.head)
         elif tree.lemma[a] in ("part", "module", "component", "subproject", "branch", "member"):
             _part(reading, frame, a)
@@ -81,7 +145,7 @@ def _be(reading: Reading, frame: Frame) -> None:
 
 
 def _kin_subject(reading: Reading, frame: Frame) -> bool:
-    """"my best friend is Farzana", "her brother was Ilkka": the relation is the subject, the name comes after."""
+    """As in "my best friend is Farzana", "her brother was Ilkka": the relation is the subject, the name comes after."""
     tree = reading.tree
     for s in frame.subj:
         word = kin_word(reading, s) if s >= 0 and s not in reading.cover else ""
@@ -90,7 +154,11 @@ def _kin_subject(reading: Reading, frame: Frame) -> bool:
             continue
         relation, gender = lexicon().kin[word]
         for a in frame.attr:
-            if a in reading.cover and tree.pos[a] in ("PROPN", "NOUN", "X", "ADJ") and reading.cover[a].known.type in ("Person", "Object"):
+            if (
+                a in reading.cover
+                and tree.pos[a] in ("PROPN", "NOUN", "X", "ADJ")
+                and reading.cover[a].known.type in ("Person", "Object")
+            ):
                 relative = reading.ref(a)
                 if relative is not None and relative.known is not None:
                     relative.known.gender = relative.known.gender or gender
@@ -100,7 +168,7 @@ def _kin_subject(reading: Reading, frame: Frame) -> bool:
 
 
 def _is_kin(reading: Reading, frame: Frame, a: int, word: str) -> None:
-    """"Ruairí is my nephew", "Minh Anh is Teo's girlfriend", "we're colleagues"."""
+    """As in "Ruairí is my nephew", "Minh Anh is Teo's girlfriend", "we're colleagues"."""
     relation, gender = lexicon().kin[word]
     owner = owner_of(reading, a)
     subjects = _subjects(reading, frame, ("Object",) if relation == "has_pet" else ("Person",))
@@ -137,7 +205,7 @@ def _part(reading: Reading, frame: Frame, a: int) -> None:
 
 
 def _states(reading: Reading, frame: Frame) -> None:
-    """"the licence server is down", "CI went red", "Eero is on parental leave"."""
+    """As in "the licence server is down", "CI went red", "Eero is on parental leave"."""
     tree = reading.tree
     text = ""
     for a in frame.attr:
@@ -145,9 +213,19 @@ def _states(reading: Reading, frame: Frame) -> None:
         if phrase in lexicon().status and tree.pos[a] != "NOUN":
             text = phrase
     for k in tree.kids[frame.head]:
-        if tree.dep[k] == "aux" and tree.lemma[k] == "be" and tree.tag[frame.head] == "VBG" and tree.lower[frame.head] in lexicon().status:
+        if (
+            tree.dep[k] == "aux"
+            and tree.lemma[k] == "be"
+            and tree.tag[frame.head] == "VBG"
+            and tree.lower[frame.head] in lexicon().status
+        ):
             text = tree.lower[frame.head]
-        if not text and tree.dep[k] in ("advmod", "prt", "prep") and tree.lower[k] in lexicon().status and not tree.kids[k]:
+        if (
+            not text
+            and tree.dep[k] in ("advmod", "prt", "prep")
+            and tree.lower[k] in lexicon().status
+            and not tree.kids[k]
+        ):
             text = tree.lower[k]
     if not text:
         text = _leave(reading, frame)
@@ -155,12 +233,12 @@ def _states(reading: Reading, frame: Frame) -> None:
         return
     for s in _subjects(reading, frame, ("Object",)):
         personal = text.startswith("on ")
-        if (s.type == "Person") == (personal and "leave" in text or text == "on sabbatical"):
+        if (s.type == "Person") == ((personal and "leave" in text) or text == "on sabbatical"):
             reading.say(s, "has_status", text, frame, at=frame.head, rule="state")
 
 
 def _allergy(reading: Reading, frame: Frame) -> None:
-    """"is allergic to sulfa drugs and nuts"."""
+    """As in "is allergic to sulfa drugs and nuts"."""
     tree = reading.tree
     for a in frame.attr:
         if tree.lower[a] != "allergic":
@@ -177,7 +255,7 @@ def _allergy(reading: Reading, frame: Frame) -> None:
 
 
 def _leave(reading: Reading, frame: Frame) -> str:
-    """"on parental leave", "in review", "out of service" where the lexicon has the phrase."""
+    """As in "on parental leave", "in review", "out of service" where the lexicon has the phrase."""
     tree = reading.tree
     for name, objects in frame.preps.items():
         for o in objects:
@@ -189,7 +267,7 @@ def _leave(reading: Reading, frame: Frame) -> str:
 
 
 def _age(reading: Reading, frame: Frame) -> None:
-    """"I am seventy-one", "she is 81 years old", "he's 3"."""
+    """As in "I am seventy-one", "she is 81 years old", "he's 3"."""
     tree = reading.tree
     for a in frame.attr:
         start, end = tree.noun_span(a)
@@ -200,7 +278,21 @@ def _age(reading: Reading, frame: Frame) -> None:
         if tree.pos[a] == "NUM":
             n = number(text)
             after = tree.lower[a + 1] if a + 1 < len(tree) else ""
-            if after in ("%", "/", ":", "euros", "dollars", "of", "am", "pm", "in", "out", "times", "percent", "o'clock"):
+            if after in (
+                "%",
+                "/",
+                ":",
+                "euros",
+                "dollars",
+                "of",
+                "am",
+                "pm",
+                "in",
+                "out",
+                "times",
+                "percent",
+                "o'clock",
+            ):
                 n = None
         elif years:
             below = [tree.words[j] for j in tree.subtree(a) if tree.pos[j] == "NUM"]
@@ -208,13 +300,19 @@ def _age(reading: Reading, frame: Frame) -> None:
         if not n or n > 120 or (n < 2 and not years):
             continue
         for s in _subjects(reading, frame, ("Person",)):
-            if s.type == "Person" or (s.type == "Object" and any(k[1] == s.known.name for k in _pets(reading) if s.known)):
+            if s.type == "Person" or (
+                s.type == "Object" and any(k[1] == s.known.name for k in _pets(reading) if s.known)
+            ):
                 reading.say(s, "has_age", str(n), frame, at=frame.head, rule="age", dated=False)
 
 
 def _pets(reading: Reading) -> list[tuple[str, str]]:
     """(keeper, pet) pairs that this session knows of."""
-    said = [(str(a.subject.name), a.object.name) for a in reading.assertions if a.predicate == "has_pet" and isinstance(a.object, EntityName)]
+    said = [
+        (str(a.subject.name), a.object.name)
+        for a in reading.assertions
+        if a.predicate == "has_pet" and isinstance(a.object, EntityName)
+    ]
     return said + [(f[0], f[3]) for f in reading.session.facts if f[2] == "has_pet"]
 
 
@@ -230,7 +328,7 @@ def _turned(reading: Reading, frame: Frame) -> None:
 
 
 def _prepositions(reading: Reading, frame: Frame) -> None:
-    """"is at 4.0.2", "is in Cork", "he's with Dujardin Brothers", "she is in Search", "is on PKT"."""
+    """As in "is at 4.0.2", "is in Cork", "he's with Dujardin Brothers", "she is in Search", "is on PKT"."""
     tree = reading.tree
     low, high = min(frame.tokens), max(frame.tokens)
     for s in _subjects(reading, frame):
@@ -255,7 +353,12 @@ def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> N
             version = first_version(" ".join(tree.words[o : o + 2])) or first_version(tree.words[o])
             if version:
                 reading.say(s, "has_version", version, frame, at=frame.head, rule="at version")
-        if name in ("in", "on", "at") and s.type in ("Object", "Organization") and not s.fresh and tree.lemma[o] in _ROOMS:
+        if (
+            name in ("in", "on", "at")
+            and s.type in ("Object", "Organization")
+            and not s.fresh
+            and tree.lemma[o] in _ROOMS
+        ):
             place = reading.ref(o, ("Location",))
             if place is not None and place.known is not None and place.type == "Location":
                 reading.say(s, "located_in", place, frame, at=frame.head, rule="is in")
@@ -282,16 +385,23 @@ def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> N
 
 
 def _dates(reading: Reading, frame: Frame) -> None:
-    """"is due on 3 October", "the rehearsal is on Friday"."""
+    """As in "is due on 3 October", "the rehearsal is on Friday"."""
     tree = reading.tree
     times = reading.times_of(frame, frame.head)
     due = any(tree.lower[a] == "due" for a in frame.attr) or any(tree.lower[k] == "due" for k in tree.kids[frame.head])
-    if not times or frame.past and not due:
+    if not times or (frame.past and not due):
         return
     point = [t for t in times if not t.is_start and not t.is_end]
     if not point or len(point[-1].future) < 7:
         return
-    nominal = [a for a in frame.attr if a >= 0 and tree.pos[a] in ("NOUN", "PROPN") and reading.token_at(point[0].start) != a and a not in range(*_tokens(reading, point[0]))]
+    nominal = [
+        a
+        for a in frame.attr
+        if a >= 0
+        and tree.pos[a] in ("NOUN", "PROPN")
+        and reading.token_at(point[0].start) != a
+        and a not in range(*_tokens(reading, point[0]))
+    ]
     for s in _subjects(reading, frame, ("Object", "Event") if due else ("Event",)):
         if due:
             if s.type != "Person":
@@ -307,7 +417,7 @@ def _tokens(reading: Reading, t: object) -> tuple[int, int]:
 
 
 def _names(reading: Reading, frame: Frame) -> None:
-    """"I'm Gulnara", "I am Davron": the speaker's own name."""
+    """As in "I'm Gulnara", "I am Davron": the speaker's own name."""
     tree = reading.tree
     if reading.turn.named or frame.unsure:
         return
@@ -321,7 +431,9 @@ def _names(reading: Reading, frame: Frame) -> None:
 def say_own_name(reading: Reading, name: str, frame: Frame | None) -> None:
     """The speaker's name: a fact, and from now on another name of the speaker."""
     known = reading.session.find(name, "Person")
-    reading.say(Ref(reading.speaker, ""), "has_name", name, frame, presupposed=frame is None, rule="own name", dated=False)
+    reading.say(
+        Ref(reading.speaker, ""), "has_name", name, frame, presupposed=frame is None, rule="own name", dated=False
+    )
     if known is not None and known is not reading.speaker and known in reading.session.known:
         reading.session.known.remove(known)
         for n in reading.named:
@@ -332,7 +444,7 @@ def say_own_name(reading: Reading, name: str, frame: Frame | None) -> None:
 
 
 def _attribute(reading: Reading, frame: Frame, i: int) -> bool:
-    """"the deadline of X is ...", "my timezone is ...", "X's phone is ...", "the cause was ..."."""
+    """As in "the deadline of X is ...", "my timezone is ...", "X's phone is ...", "the cause was ..."."""
     tree = reading.tree
     compound = next((tree.lower[k] for k in tree.kids[i] if tree.dep[k] == "compound"), "")
     predicate = _ATTRIBUTES.get(f"{compound} {tree.lemma[i]}") or _ATTRIBUTES.get(tree.lemma[i])
@@ -359,7 +471,9 @@ def _attribute(reading: Reading, frame: Frame, i: int) -> bool:
     if literal is not None:
         value = literal()
         if value:
-            reading.say(holder, predicate, value, frame, at=frame.head, rule="attribute", dated=predicate != "has_deadline")
+            reading.say(
+                holder, predicate, value, frame, at=frame.head, rule="attribute", dated=predicate != "has_deadline"
+            )
         return bool(value)
     return _attribute_entity(reading, frame, predicate, holder)
 
@@ -373,7 +487,11 @@ def _attribute_entity(reading: Reading, frame: Frame, predicate: str, holder: Re
                 say_own_name(reading, reading.cover[a].known.name, frame)
                 return True
             return False
-        ref = reading.ref(a, ("Person",) if predicate in ("founded", "managed_by", "created") else (), values=predicate in ("caused_by", "fixed_by"))
+        ref = reading.ref(
+            a,
+            ("Person",) if predicate in ("founded", "managed_by", "created") else (),
+            values=predicate in ("caused_by", "fixed_by"),
+        )
         if ref is None:
             continue
         if predicate in ("founded", "created"):
@@ -385,8 +503,7 @@ def _attribute_entity(reading: Reading, frame: Frame, predicate: str, holder: Re
 
 
 def _as_role(reading: Reading, frame: Frame) -> None:
-    """"works as a nurse", "was elected treasurer", "serves as verger", "promoted to head of QA"."""
-    tree = reading.tree
+    """As in "works as a nurse", "was elected treasurer", "serves as verger", "promoted to head of QA"."""
     people = frame.obj if frame.passive else frame.subj
     tokens = [*frame.preps.get("as", []), *frame.preps.get("like", [])]
     if frame.passive or frame.lemma == "promote":
@@ -400,12 +517,23 @@ def _as_role(reading: Reading, frame: Frame) -> None:
 
 
 def _passive_state(reading: Reading, frame: Frame) -> None:
-    """"the ticket was closed", "sigtool was switched off", "taken out of service": what became of a thing."""
+    """As in "the ticket was closed", "sigtool was switched off", "taken out of service": what became of a thing."""
     tree = reading.tree
     text = tree.lower[frame.head] + (f" {frame.particle}" if frame.particle else "")
     if frame.lemma == "take":
         text = next((f"out of {tree.lower[o]}" for o in frame.preps.get("out of", [])), "")
-    elif text not in lexicon().status and frame.lemma not in ("merge", "close", "cancel", "postpone", "approve", "reject", "archive", "retire", "decommission", "resolve"):
+    elif text not in lexicon().status and frame.lemma not in (
+        "merge",
+        "close",
+        "cancel",
+        "postpone",
+        "approve",
+        "reject",
+        "archive",
+        "retire",
+        "decommission",
+        "resolve",
+    ):
         return
     if frame.subj or not text:
         return
@@ -420,7 +548,7 @@ def _nearest(reading: Reading, frame: Frame) -> list[Ref]:
     tree = reading.tree
     first = tree.sentences[tree.sent[frame.head]][0]
     for i in range(frame.head - 1, first - 1, -1):
-        if tree.lower[i] in FIRST or i in reading.cover and reading.cover[i].known.type == "Person":
+        if tree.lower[i] in FIRST or (i in reading.cover and reading.cover[i].known.type == "Person"):
             ref = reading.ref(i)
             return [ref] if ref is not None else []
     before = reading.ref(IMPLIED_THIRD, ("Person",)) if frame.head == first else None
@@ -428,8 +556,10 @@ def _nearest(reading: Reading, frame: Frame) -> list[Ref]:
 
 
 def _born(reading: Reading, frame: Frame) -> None:
-    """"born on 4 March 1953 in Szeged"."""
-    people = [r for p in frame.obj or frame.subj if (r := reading.ref(p, ("Person",))) is not None and r.type == "Person"]
+    """As in "born on 4 March 1953 in Szeged"."""
+    people = [
+        r for p in frame.obj or frame.subj if (r := reading.ref(p, ("Person",))) is not None and r.type == "Person"
+    ]
     for person in people or _nearest(reading, frame):
         for o in frame.preps.get("in", []):
             place = reading.ref(o, ("Location",)) if o in reading.cover else None

@@ -73,7 +73,7 @@ def hashed(names: list[str]) -> npt.NDArray[np.int32]:
 
 
 def dense(tree: Tree, c: Candidate) -> npt.NDArray[np.float32]:
-    """spaCy's vectors of the first, the last, and the governing token."""
+    """SpaCy's vectors of the first, the last, and the governing token."""
     if not tree.vectors.size:
         return np.zeros(DENSE, dtype=np.float32)
     head = _head(tree, c)

@@ -19,7 +19,9 @@ _MODAL = frozenset({"would", "could", "might", "may", "should", "must", "can", "
 _FUTURE = frozenset({"will", "'ll", "wo", "gon"})
 _NEGATIONS = frozenset({"not", "n't", "never", "nor", "neither", "hardly", "nt"})
 _CONDITIONS = frozenset({"if", "unless", "whether", "suppose", "supposing", "provided", "assuming", "lest", "in case"})
-_GOVERN_FACT = frozenset({"begin", "start", "continue", "manage", "happen", "get", "end", "be", "have", "stop", "remain"})
+_GOVERN_FACT = frozenset(
+    {"begin", "start", "continue", "manage", "happen", "get", "end", "be", "have", "stop", "remain"}
+)
 _NO_PLAN = frozenset({"use", "begin", "start", "continue", "manage", "happen", "end"})
 
 
@@ -63,8 +65,8 @@ def frames(tree: Tree, quoted: list[bool]) -> list[Frame]:
 
 def _is_predicate(tree: Tree, i: int) -> bool:
     if tree.pos[i] == "VERB":
-        return tree.dep[i] not in ("aux", "auxpass", "amod", "compound") or tree.dep[i] == "amod" and any(
-            tree.dep[k] in ("prep", "agent") for k in tree.kids[i]
+        return tree.dep[i] not in ("aux", "auxpass", "amod", "compound") or (
+            tree.dep[i] == "amod" and any(tree.dep[k] in ("prep", "agent") for k in tree.kids[i])
         )
     if tree.pos[i] == "AUX":
         return tree.dep[i] not in ("aux", "auxpass")
@@ -101,7 +103,7 @@ def _arguments(tree: Tree, i: int) -> Frame:
             frame.particle = tree.lower[k]
         elif dep == "auxpass":
             frame.passive = True
-    if frame.passive or tree.tag[i] == "VBN" and agents:
+    if frame.passive or (tree.tag[i] == "VBN" and agents):
         frame.passive = True
         frame.subj = agents
     frame.past = tree.tag[i] in ("VBD", "VBN") or any(
@@ -154,8 +156,12 @@ def _inherit(tree: Tree, found: dict[int, Frame], i: int) -> None:
                 frame.obj = list(subject)
             else:
                 frame.subj = list(subject)
-    if not _has_subject(frame) and (dep == "ROOT" or dep in ("conj", "ccomp", "advcl")) and tree.tag[i] in ("VBD", "VBZ", "VBN", "VBG", "VBP"):
-        if frame.passive or tree.tag[i] == "VBN" and frame.preps and not frame.obj:
+    if (
+        not _has_subject(frame)
+        and (dep == "ROOT" or dep in ("conj", "ccomp", "advcl"))
+        and tree.tag[i] in ("VBD", "VBZ", "VBN", "VBG", "VBP")
+    ):
+        if frame.passive or (tree.tag[i] == "VBN" and frame.preps and not frame.obj):
             frame.passive = True
             frame.obj = [IMPLIED_THIRD]
         elif tree.tag[i] in ("VBZ", "VBG"):
@@ -168,7 +174,9 @@ def _opens(tree: Tree, i: int) -> bool:
     """Whether a clause begins with its verb, but for "also", "once", "just"."""
     j = i - 1
     first = tree.sentences[tree.sent[i]][0]
-    while j >= first and (tree.pos[j] in ("ADV", "AUX", "PUNCT", "SPACE", "CCONJ") and tree.words[j] not in (",", ":", ";")):
+    while j >= first and (
+        tree.pos[j] in ("ADV", "AUX", "PUNCT", "SPACE", "CCONJ") and tree.words[j] not in (",", ":", ";")
+    ):
         j -= 1
     return j < first
 
@@ -179,6 +187,7 @@ def _has_subject(frame: Frame) -> bool:
 
 def _relative(tree: Tree, frame: Frame, noun: int) -> None:
     """Put the antecedent where the relative pronoun stands."""
+
     def put(items: list[int]) -> list[int]:
         return [noun if t >= 0 and tree.lower[t] in RELATIVE else t for t in items]
 
@@ -203,10 +212,12 @@ def _relative(tree: Tree, frame: Frame, noun: int) -> None:
 def _polarity(tree: Tree, frame: Frame) -> None:
     i = frame.head
     for k in tree.kids[i]:
-        if tree.dep[k] == "neg" or tree.lower[k] in _NEGATIONS and tree.dep[k] in ("advmod", "cc", "preconj", "det"):
+        if tree.dep[k] == "neg" or (tree.lower[k] in _NEGATIONS and tree.dep[k] in ("advmod", "cc", "preconj", "det")):
             frame.negated = True
     for a in (*frame.subj, *([] if frame.passive else frame.obj), *(frame.obj if frame.passive else [])):
-        if a >= 0 and any(tree.lower[k] in ("no", "neither", "none") and tree.dep[k] in ("det", "preconj", "cc") for k in tree.kids[a]):
+        if a >= 0 and any(
+            tree.lower[k] in ("no", "neither", "none") and tree.dep[k] in ("det", "preconj", "cc") for k in tree.kids[a]
+        ):
             frame.negated = True
         if a >= 0 and tree.lower[a] in ("nobody", "none", "no-one", "neither"):
             frame.negated = True
@@ -220,7 +231,7 @@ def _polarity(tree: Tree, frame: Frame) -> None:
     elif frame.negated and ("anymore" in text or "any more" in following or "anymore" in following):
         frame.no_longer = True
     for k in tree.kids[i]:
-        if tree.dep[k] in ("aux", "xcomp") and tree.lower[k] in _FUTURE or tree.lower[k] == "gonna":
+        if (tree.dep[k] in ("aux", "xcomp") and tree.lower[k] in _FUTURE) or tree.lower[k] == "gonna":
             frame.future = True
     up = tree.head[i]
     if tree.dep[i] == "xcomp" and up != i:
@@ -246,7 +257,12 @@ def _doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> s
             return "conditional"
     if _hedged(tree, found, i, a, b):
         return "hedge"
-    if tree.tag[i] == "VB" and tree.dep[i] in ("ROOT", "conj", "ccomp") and not _auxiliary(tree, i) and not found[i].subj:
+    if (
+        tree.tag[i] == "VB"
+        and tree.dep[i] in ("ROOT", "conj", "ccomp")
+        and not _auxiliary(tree, i)
+        and not found[i].subj
+    ):
         return "imperative"
     return _governed(tree, found, i)
 
@@ -299,11 +315,11 @@ def _auxiliary(tree: Tree, i: int) -> bool:
 
 def _governed(tree: Tree, found: dict[int, Frame], i: int) -> str:
     """What the clauses above make of a clause: plans, wishes, reports, conditions."""
-    lex = lexicon()
+    lexicon()
     j = i
     for _ in range(30):
         up, dep = tree.head[j], tree.dep[j]
-        if up == j or dep in ("relcl",) and found.get(j) is not None and j != i:
+        if up == j or (dep in ("relcl",) and found.get(j) is not None and j != i):
             return ""
         if dep in ("xcomp",) and up in found:
             plan = any(tree.lower[k] == "to" and tree.dep[k] == "aux" for k in tree.kids[j])
@@ -318,14 +334,20 @@ def _governed(tree: Tree, found: dict[int, Frame], i: int) -> str:
                 return "conditional"
         if dep == "acl" and tree.tag[j] == "VB":
             return "plan"
-        if dep == "conj" and up in found and any(tree.dep[k] == "aux" and tree.lower[k] in _MODAL for k in tree.kids[up]):
-            if not _has_own_subject(tree, j):
-                return "modal"
+        if (
+            dep == "conj"
+            and up in found
+            and any(tree.dep[k] == "aux" and tree.lower[k] in _MODAL for k in tree.kids[up])
+        ) and not _has_own_subject(tree, j):
+            return "modal"
         if dep == "ccomp" and up in found:
             verdict = _report(tree, found, i, up)
             if verdict is not None:
                 return verdict
-            if any(tree.dep[k] == "aux" and tree.lower[k] in _MODAL for k in tree.kids[up]) and tree.lemma[up] not in ("say", "confirm"):
+            if any(tree.dep[k] == "aux" and tree.lower[k] in _MODAL for k in tree.kids[up]) and tree.lemma[up] not in (
+                "say",
+                "confirm",
+            ):
                 return "modal"
         if dep == "pcomp" and tree.lower[up] in ("about", "without", "before", "instead", "of", "for"):
             return "mentioned"
@@ -342,7 +364,9 @@ def _report(tree: Tree, found: dict[int, Frame], i: int, up: int) -> str | None:
     lex = lexicon()
     lemma = tree.lemma[up]
     above = found[up]
-    if lemma in lex.factive and not (lemma in ("report", "state", "insist") and not above.passive and lemma != "insist"):
+    if lemma in lex.factive and not (
+        lemma in ("report", "state", "insist") and not above.passive and lemma != "insist"
+    ):
         return "negated report" if above.negated and lemma in ("know", "confirm", "prove") else None
     if lemma not in lex.reporting:
         return None
@@ -375,7 +399,7 @@ def quoted_tokens(tree: Tree) -> list[bool]:
     out = [False] * len(tree)
     opened: int | None = None
     for i, word in enumerate(tree.words):
-        if word in ("“", "«", "``") or word == '"' and opened is None:
+        if word in ("“", "«", "``") or (word == '"' and opened is None):
             opened = i
         elif word in ("”", "»", "''", '"') and opened is not None:
             if i - opened > 3:

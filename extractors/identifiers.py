@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 KEBAB = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-PHONE = re.compile(r"(?<![\w.-])(?:\+\d[\d ()-]{6,18}\d|0\d[\d -]{5,14}\d|\(?\d{3}\)?[ -]\d{3,4}(?:[ -]\d{3,4})?)(?![\w.-])")
+PHONE = re.compile(
+    r"(?<![\w.-])(?:\+\d[\d ()-]{6,18}\d|0\d[\d -]{5,14}\d|\(?\d{3}\)?[ -]\d{3,4}(?:[ -]\d{3,4})?)(?![\w.-])"
+)
 HANDLE = re.compile(r"@[A-Za-z][\w.-]{1,38}")
 TICKET = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,6}")
 COMMIT = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
@@ -16,20 +18,138 @@ FILE = re.compile(
     r"(?:[\w.@~-]*/)*[\w@-][\w.@-]*\.(?:py|js|ts|tsx|jsx|go|rs|java|kt|rb|c|cc|cpp|h|hpp|cs|php|sh|bash|sql|md|rst|txt"
     r"|json|ya?ml|toml|ini|cfg|conf|env|lock|csv|tsv|xlsx?|docx?|pdf|html?|css|log|xml|tf|ipynb|proto)"
 )
-REGION = re.compile(r"(?:us|eu|ap|ca|sa|me|af|il|cn|uk|asia|europe|australia)(?:-gov)?-(?:[a-z]+-?\d?[a-z]?|[a-z]+\d)(?:-\d)?")
+REGION = re.compile(
+    r"(?:us|eu|ap|ca|sa|me|af|il|cn|uk|asia|europe|australia)(?:-gov)?-(?:[a-z]+-?\d?[a-z]?|[a-z]+\d)(?:-\d)?"
+)
 ERROR_CODE = re.compile(r"(?:E[A-Z]{4,}|ORA-\d{3,5}|[A-Z]+_ERROR|[A-Z][a-zA-Z]+(?:Error|Exception))")
 VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.]+)?|v\d+|\d+\.\d+")
 _COMMON = frozenset(
-    """a an and as at back bed by co cut de down end ex eyed for free full great half hand high home in kick law life like
-    line long low made mail mid non of off on one open out over part past person pre re read same self semi set short side
-    sign sub term the third time to two under up us well wide year stand follow call sit check drop plug pop log run thank
-    spin grown old year t e g so first second last tax
-    three four five six seven eight nine ten twenty thirty forty fifty sixty seventy eighty ninety""".split()
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "back",
+        "bed",
+        "by",
+        "co",
+        "cut",
+        "de",
+        "down",
+        "end",
+        "ex",
+        "eyed",
+        "for",
+        "free",
+        "full",
+        "great",
+        "half",
+        "hand",
+        "high",
+        "home",
+        "in",
+        "kick",
+        "law",
+        "life",
+        "like",
+        "line",
+        "long",
+        "low",
+        "made",
+        "mail",
+        "mid",
+        "non",
+        "of",
+        "off",
+        "on",
+        "one",
+        "open",
+        "out",
+        "over",
+        "part",
+        "past",
+        "person",
+        "pre",
+        "re",
+        "read",
+        "same",
+        "self",
+        "semi",
+        "set",
+        "short",
+        "side",
+        "sign",
+        "sub",
+        "term",
+        "the",
+        "third",
+        "time",
+        "to",
+        "two",
+        "under",
+        "up",
+        "us",
+        "well",
+        "wide",
+        "year",
+        "stand",
+        "follow",
+        "call",
+        "sit",
+        "check",
+        "drop",
+        "plug",
+        "pop",
+        "log",
+        "run",
+        "thank",
+        "spin",
+        "grown",
+        "old",
+        "year",
+        "t",
+        "e",
+        "g",
+        "so",
+        "first",
+        "second",
+        "last",
+        "tax",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "sixty",
+        "seventy",
+        "eighty",
+        "ninety",
+    ]
 )
 _NOUNS = frozenset({"feed", "seed", "shed", "embed", "table", "billing", "pricing", "reporting", "routing", "logging"})
 _SUFFIXES = ("ed", "ing", "ly", "able", "ish")
 _CLOUD = frozenset(
-    "us-east us-west eu-west eu-central eu-north eu-south ap-south ap-east ap-southeast ap-northeast ca-central".split()
+    [
+        "us-east",
+        "us-west",
+        "eu-west",
+        "eu-central",
+        "eu-north",
+        "eu-south",
+        "ap-south",
+        "ap-east",
+        "ap-southeast",
+        "ap-northeast",
+        "ca-central",
+    ]
 )
 
 
@@ -56,7 +176,7 @@ def identify(text: str) -> Identifier | None:
     """What a token is, if it is a technical name."""
     if REGION.fullmatch(text) and (text in _CLOUD or text[-1].isdigit() or text.rsplit("-", 1)[0] in _CLOUD):
         return Identifier("Location", "region")
-    if TICKET.fullmatch(text) or text[:1] == "#" and text[1:].isdigit() and len(text) > 1:
+    if TICKET.fullmatch(text) or (text[:1] == "#" and text[1:].isdigit() and len(text) > 1):
         return Identifier("Object", "ticket")
     if PACKAGE.fullmatch(text):
         return Identifier("Object", "package")
@@ -77,6 +197,6 @@ def _kebab_name(text: str) -> bool:
     if "_" in text or any(c.isdigit() for c in text):
         return not text[0].isdigit() and not re.fullmatch(r"(?:over|under|mid|pre|post)-\d+s?", text)
     parts = text.split("-")
-    if any(p in _COMMON for p in parts) and not (parts[-1] in ("bot", "gw", "api", "db", "svc", "web")):
+    if any(p in _COMMON for p in parts) and parts[-1] not in ("bot", "gw", "api", "db", "svc", "web"):
         return False
     return (parts[-1] in _NOUNS or not text.endswith(_SUFFIXES)) and len(text) >= 5

@@ -48,7 +48,7 @@ def owner_of(reading: Reading, i: int) -> Ref | None:
     """Whose relative: "my X", "Ana's X", "X of Ana", "a friend of mine"."""
     tree = reading.tree
     for k in tree.kids[i]:
-        if tree.dep[k] == "poss" or tree.lower[k] in ("my", "mi") and tree.dep[k] in ("det", "compound", "nmod"):
+        if tree.dep[k] == "poss" or (tree.lower[k] in ("my", "mi") and tree.dep[k] in ("det", "compound", "nmod")):
             return reading.ref(k)
         if tree.dep[k] == "prep" and tree.lower[k] == "of":
             for o in tree.kids[k]:
@@ -71,7 +71,13 @@ def _names_of(reading: Reading, i: int) -> list[int]:
     up = tree.head[i]
     if not out and up != i and up in reading.cover and tree.dep[i] in ("appos", "compound", "nmod", "amod"):
         out = [up]
-    if not out and i + 1 < len(tree) and i + 1 in reading.cover and tree.words[i + 1][:1].isupper() and tree.sent[i + 1] == tree.sent[i]:
+    if (
+        not out
+        and i + 1 < len(tree)
+        and i + 1 in reading.cover
+        and tree.words[i + 1][:1].isupper()
+        and tree.sent[i + 1] == tree.sent[i]
+    ):
         out = [reading.cover[i + 1].span.end - 1]
     return out
 
@@ -105,7 +111,10 @@ def _kin(reading: Reading, i: int, word: str) -> None:
         relative = reading.ref(t, ("Object",) if relation == "has_pet" else ("Person",))
         if relative is None or relative.known is None or relative.known is owner.known:
             continue
-        if relation != "has_pet" and relative.type != "Person" and reading.cover[t].sure >= 0.6 or relative.type in ("Organization", "Event"):
+        if (relation != "has_pet" and relative.type != "Person" and reading.cover[t].sure >= 0.6) or relative.type in (
+            "Organization",
+            "Event",
+        ):
             continue
         relative.known.type = "Object" if relation == "has_pet" else "Person"
         relative.known.gender = relative.known.gender or gender
@@ -116,7 +125,7 @@ def _kin(reading: Reading, i: int, word: str) -> None:
 
 
 def _unnamed(reading: Reading, i: int, owner: Ref, relation: str, gender: str, former: bool) -> None:
-    """"my sister" without a name: known by "user's sister"; the relation is said once she takes part in a fact."""
+    """As in "my sister" without a name: known by "user's sister"; the relation is said once she takes part in a fact."""
     tree = reading.tree
     if tree.dep[i] == "attr" or former or owner.known is None or tree.tag[i] == "NNS":
         return
@@ -132,7 +141,6 @@ def _unnamed(reading: Reading, i: int, owner: Ref, relation: str, gender: str, f
 def _keeper(reading: Reading, i: int) -> Ref | None:
     """Who has a pet that is introduced as an object: "she got a ferret called Biscotti", "with a tortoise named Seg"."""
     frame = reading.owner.get(i)
-    tree = reading.tree
     if frame is None or frame.unsure or frame.negated or frame.passive or not frame.subj:
         return None
     lemma = frame.lemma
@@ -159,11 +167,13 @@ def say_kin(
     subject, predicate, obj = _oriented(owner, relation, relative, of_form=of_form)
     if relative.known is not None:
         reading.pending.pop(relative.known.name, None)
-    reading.say(subject, predicate, obj, frame, negated=former, dated=frame is not None, presupposed=frame is None, rule="kin")
+    reading.say(
+        subject, predicate, obj, frame, negated=former, dated=frame is not None, presupposed=frame is None, rule="kin"
+    )
 
 
 def _age_after(reading: Reading, t: int, person: Ref) -> None:
-    """"my daughter Signe, 7," and "my son (4)"."""
+    """As in "my daughter Signe, 7," and "my son (4)"."""
     tree = reading.tree
     end = reading.cover[t].span.end if t in reading.cover else t + 1
     if end + 1 >= len(tree) or tree.lower[end] not in (",", "("):
@@ -199,7 +209,11 @@ def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
             covered = reading.cover.get(o)
             if covered is not None and covered.known.type == "Organization":
                 named = reading.ref(o, ("Organization",))
-                if not of or tree.lemma[i] not in ("head", "vp", "director", "chief", "lead") or _company(covered.known):
+                if (
+                    not of
+                    or tree.lemma[i] not in ("head", "vp", "director", "chief", "lead")
+                    or _company(covered.known)
+                ):
                     org = named
                 elif of:
                     end = covered.span.end
@@ -209,7 +223,12 @@ def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
                     for q in tree.kids[p]:
                         if q in reading.cover and reading.cover[q].known.type == "Organization":
                             org = reading.ref(q)
-            elif of and o not in reading.cover and tree.lemma[i] in ("head", "vp", "director", "chief", "lead", "manager", "minister", "master", "secretary", "captain"):
+            elif (
+                of
+                and o not in reading.cover
+                and tree.lemma[i]
+                in ("head", "vp", "director", "chief", "lead", "manager", "minister", "master", "secretary", "captain")
+            ):
                 end = tree.noun_span(o)[1]
             elif of and covered is not None and tree.lemma[i] in ("head", "vp", "director", "chief"):
                 end = covered.span.end
@@ -220,9 +239,48 @@ def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
 
 
 _SOCIETIES = frozenset(
-    "club society association union choir band board committee council league guild rowers seals pta orchestra".split()
+    [
+        "club",
+        "society",
+        "association",
+        "union",
+        "choir",
+        "band",
+        "board",
+        "committee",
+        "council",
+        "league",
+        "guild",
+        "rowers",
+        "seals",
+        "pta",
+        "orchestra",
+    ]
 )
-_WEAK = frozenset("the a an our my your his her its their new old current former own same other only first late".split())
+_WEAK = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "our",
+        "my",
+        "your",
+        "his",
+        "her",
+        "its",
+        "their",
+        "new",
+        "old",
+        "current",
+        "former",
+        "own",
+        "same",
+        "other",
+        "only",
+        "first",
+        "late",
+    ]
+)
 
 
 def _company(known: Known) -> bool:
@@ -256,7 +314,7 @@ def say_role(reading: Reading, person: Ref, i: int, frame: Frame | None = None, 
 
 
 def _agent_noun(reading: Reading, person: Ref, relation: str, i: int, frame: Frame | None) -> bool:
-    """"the founder of X", "X's author", "owner of the shop": a relation instead of a role."""
+    """As in "the founder of X", "X's author", "owner of the shop": a relation instead of a role."""
     tree = reading.tree
     said = False
     for k in tree.kids[i]:
@@ -274,7 +332,7 @@ def _agent_noun(reading: Reading, person: Ref, relation: str, i: int, frame: Fra
 
 
 def _apposed_role(reading: Reading, i: int) -> None:
-    """"Malcolm Opoku, our VP of data", "our QA lead, Mrs Adeyinka", "tech lead Ana"."""
+    """As in "Malcolm Opoku, our VP of data", "our QA lead, Mrs Adeyinka", "tech lead Ana"."""
     tree = reading.tree
     up = tree.head[i]
     person: Ref | None = None
@@ -285,8 +343,13 @@ def _apposed_role(reading: Reading, i: int) -> None:
             if tree.dep[k] == "appos" and k in reading.cover and reading.cover[k].known.type == "Person" and k > i:
                 person = reading.ref(k)
                 break
-        if person is None and tree.dep[i] in ("compound", "nmod") and up in reading.cover and reading.cover[up].known.type == "Person" and up > i:
-            if reading.cover[up].span.start == i + 1:
-                person = reading.ref(up)
+        if (
+            person is None
+            and tree.dep[i] in ("compound", "nmod")
+            and up in reading.cover
+            and reading.cover[up].known.type == "Person"
+            and up > i
+        ) and reading.cover[up].span.start == i + 1:
+            person = reading.ref(up)
     if person is not None and tree.tag[i] != "NNS":
         say_role(reading, person, i)

@@ -21,30 +21,203 @@ from memstream.schemas.catalogue import catalogue
 from memstream.schemas.errors import SettingsError
 
 TEAM_NOUNS = frozenset(
-    """team squad guild crew department dept group club society board committee union band choir orchestra council
-    association chapter tribe league collective desk eight seals rowers watch brigade troupe quartet ensemble""".split()
+    [
+        "team",
+        "squad",
+        "guild",
+        "crew",
+        "department",
+        "dept",
+        "group",
+        "club",
+        "society",
+        "board",
+        "committee",
+        "union",
+        "band",
+        "choir",
+        "orchestra",
+        "council",
+        "association",
+        "chapter",
+        "tribe",
+        "league",
+        "collective",
+        "desk",
+        "eight",
+        "seals",
+        "rowers",
+        "watch",
+        "brigade",
+        "troupe",
+        "quartet",
+        "ensemble",
+    ]
 )
 _ENVIRONMENT = re.compile(
     r"\b(?:prod(?:uction)?|staging|stage|dev|development|qa|uat|preprod|pre-prod|preview|canary|sandbox|test|edge|site"
     r"|building|region|cluster|hall|plant|depot|warehouse|office|dc\d*)\b", re.I,
 )  # fmt: skip
 _OWNABLE = frozenset(
-    """service project repo repository app application system platform pipeline website site portal shop store studio
-    business company brand building mill house hall farm restaurant café cafe bakery salon bar hotel startup bot database
-    cluster domain api library product brewery vineyard pub theatre cinema mine ship ferry""".split()
+    [
+        "service",
+        "project",
+        "repo",
+        "repository",
+        "app",
+        "application",
+        "system",
+        "platform",
+        "pipeline",
+        "website",
+        "site",
+        "portal",
+        "shop",
+        "store",
+        "studio",
+        "business",
+        "company",
+        "brand",
+        "building",
+        "mill",
+        "house",
+        "hall",
+        "farm",
+        "restaurant",
+        "café",
+        "cafe",
+        "bakery",
+        "salon",
+        "bar",
+        "hotel",
+        "startup",
+        "bot",
+        "database",
+        "cluster",
+        "domain",
+        "api",
+        "library",
+        "product",
+        "brewery",
+        "vineyard",
+        "pub",
+        "theatre",
+        "cinema",
+        "mine",
+        "ship",
+        "ferry",
+    ]
 )
 _WORKS = frozenset(
-    """book novel tool song album script library app poem story paper thesis report game website program plugin parser
-    bot service song cookbook guide manual quilt mural sculpture opera symphony musical film documentary play memoir
-    essay blog pamphlet table chair boat bench shed font map machine compiler language database framework""".split()
+    [
+        "book",
+        "novel",
+        "tool",
+        "song",
+        "album",
+        "script",
+        "library",
+        "app",
+        "poem",
+        "story",
+        "paper",
+        "thesis",
+        "report",
+        "game",
+        "website",
+        "program",
+        "plugin",
+        "parser",
+        "bot",
+        "service",
+        "song",
+        "cookbook",
+        "guide",
+        "manual",
+        "quilt",
+        "mural",
+        "sculpture",
+        "opera",
+        "symphony",
+        "musical",
+        "film",
+        "documentary",
+        "play",
+        "memoir",
+        "essay",
+        "blog",
+        "pamphlet",
+        "table",
+        "chair",
+        "boat",
+        "bench",
+        "shed",
+        "font",
+        "map",
+        "machine",
+        "compiler",
+        "language",
+        "database",
+        "framework",
+    ]
 )
 _INCIDENT = frozenset(
-    """outage failure error crash leak incident problem issue bug delay fire flood breach slowdown jam alarm downtime
-    spike timeout hiccup glitch fault blackout regression noise smell""".split()
+    [
+        "outage",
+        "failure",
+        "error",
+        "crash",
+        "leak",
+        "incident",
+        "problem",
+        "issue",
+        "bug",
+        "delay",
+        "fire",
+        "flood",
+        "breach",
+        "slowdown",
+        "jam",
+        "alarm",
+        "downtime",
+        "spike",
+        "timeout",
+        "hiccup",
+        "glitch",
+        "fault",
+        "blackout",
+        "regression",
+        "noise",
+        "smell",
+    ]
 )
 _CLOSING = frozenset(
-    """application registration cert certificate licence license contract offer lease call window booking warranty
-    subscription grant tender passport visa permit policy signup sign-up enrolment enrollment""".split()
+    [
+        "application",
+        "registration",
+        "cert",
+        "certificate",
+        "licence",
+        "license",
+        "contract",
+        "offer",
+        "lease",
+        "call",
+        "window",
+        "booking",
+        "warranty",
+        "subscription",
+        "grant",
+        "tender",
+        "passport",
+        "visa",
+        "permit",
+        "policy",
+        "signup",
+        "sign-up",
+        "enrolment",
+        "enrollment",
+    ]
 )
 
 
@@ -145,7 +318,7 @@ def _slot(reading: Reading, frame: Frame, slot: str, types: tuple[str, ...], *, 
         tokens = {"subj": frame.subj, "obj": frame.obj, "attr": frame.attr}[slot]
     refs = []
     for token in dict.fromkeys(tokens):
-        ref = reading.ref(token, types, values=values, full=values and slot != "obj" or types == ())
+        ref = reading.ref(token, types, values=values, full=(values and slot != "obj") or types == ())
         if ref is not None and not (token == IMPLIED and not types):
             refs.append(ref)
     return refs
@@ -171,7 +344,9 @@ def is_team(name: str) -> bool:
 def _team(reading: Reading, _s: Ref, o: Ref) -> bool:
     if o.known is None:
         return False
-    known = {f[2] for f in reading.session.facts if f[0] == _s.known.name and f[3] == o.known.name} if _s.known else set()
+    known = (
+        {f[2] for f in reading.session.facts if f[0] == _s.known.name and f[3] == o.known.name} if _s.known else set()
+    )
     if known & {"works_at", "member_of"}:
         return "member_of" in known
     before = reading.tree.lower[o.start - 1] if o.end and o.start else ""
@@ -199,14 +374,18 @@ def _progressive(reading: Reading, frame: Frame) -> bool:
     tree = reading.tree
     kids = tree.kids[frame.head]
     if tree.tag[frame.head] == "VBG":
-        return any(tree.dep[k] == "aux" and tree.lemma[k] == "be" for k in kids) or any(tree.lower[k] == "still" for k in kids)
+        return any(tree.dep[k] == "aux" and tree.lemma[k] == "be" for k in kids) or any(
+            tree.lower[k] == "still" for k in kids
+        )
     return any(tree.dep[k] == "auxpass" and tree.lower[k] == "being" for k in kids)
 
 
 def _solid(reading: Reading, o: Ref) -> bool:
     if o.known is not None:
         return True
-    return bool(o.value) and o.value.lower().split()[-1] in _WORKS or any(w in _WORKS for w in o.value.lower().split()[:3])
+    return (bool(o.value) and o.value.lower().split()[-1] in _WORKS) or any(
+        w in _WORKS for w in o.value.lower().split()[:3]
+    )
 
 
 def _done(_reading: Reading, frame: Frame, _s: Ref, _o: Ref) -> bool:
@@ -226,7 +405,9 @@ CONDITIONS: dict[str, Condition] = {
     "possession": lambda r, f, s, o: not _ownable(o),
     "solid": lambda r, f, s, o: _solid(r, o),
     "host": lambda r, f, s, o: o.known is not None or identify(o.value) is not None,
-    "environment": lambda r, f, s, o: bool(_ENVIRONMENT.search(o.known.name if o.known else o.value)) or o.type == "Location",
+    "environment": lambda r, f, s, o: (
+        bool(_ENVIRONMENT.search(o.known.name if o.known else o.value)) or o.type == "Location"
+    ),
     "technical": lambda r, f, s, o: _technical(s),
     "tool": lambda r, f, s, o: o.known is not None and not o.fresh,
     "incident": lambda r, f, s, o: _incident(s),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 
 import spacy
+from spacy.attrs import NORM, ORTH
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -15,6 +16,12 @@ from memstream.extractors.identifiers import is_identifier_token
 from memstream.schemas.errors import SettingsError
 
 CONFIG = "pipeline.cfg"
+# chat without apostrophes; "its", "were" and "well" mean something else too often
+CHAT = {
+    "hes": ("he", "'s"), "shes": ("she", "'s"), "whos": ("who", "'s"), "thats": ("that", "'s"), "theres": ("there", "'s"),
+    "theyre": ("they", "'re"), "youre": ("you", "'re"), "ur": ("u", "'r"), "ive": ("i", "'ve"), "isnt": ("is", "n't"),
+    "wasnt": ("was", "n't"), "arent": ("are", "n't"), "doesnt": ("does", "n't"), "hasnt": ("has", "n't"), "im": ("i", "'m"),
+}  # fmt: skip
 
 
 @functools.cache
@@ -35,6 +42,10 @@ def pipeline(model: str | None = None) -> tuple[Language, int]:
     unwanted = [component for component in spacy.info(name)["components"] if component not in wanted]
     nlp = spacy.load(name, exclude=unwanted)
     nlp.tokenizer.token_match = _whole
+    for word, parts in CHAT.items():
+        for first in (parts[0], parts[0].capitalize()):
+            spelled = [{ORTH: first}, {ORTH: word[len(first) :], NORM: parts[1]}]
+            nlp.tokenizer.add_special_case(first + word[len(first) :], spelled)
     return nlp, int(config["batch_size"])
 
 

@@ -33,13 +33,65 @@ _NEVER = re.compile(
     rf"(?:^|[.;:!?\n]|,(?:\s*and)?|\band)\s*(?:and\s+)?(?P<k>never|no|don'?t ever)\s+(?P<o>{_WORD}(?:[ ]{_WORD}){{0,4}}?)(?=\s*(?:[.,;!?\n)]|$|\b(?:please|pls|ever|for|since)\b))",
     re.I,
 )  # fmt: skip
-_ALWAYS = re.compile(rf"(?:^|[.;:!?\n])\s*(?:as for me,?\s*)?(?P<o>{_PHRASE}),?\s+(?:always|first, always|only, always)(?=\s*(?:[.;!?\n)]|$))", re.I)
-_RATHER = re.compile(rf"\b(?:i'?d|i would|would)\s+rather\s+(?P<a>{_PHRASE})\s+than\s+(?P<b>{_WORD}(?:[ ]{_WORD}){{0,3}}?)(?=\s*(?:[.,;:!?\n)]|$|\bunless\b))", re.I)
-_CANT = re.compile(rf"(?P<s>\bi|{_WORD})\s+(?:can'?t|can’t|cannot|could never|can not)\s+(?:stand|abide|bear|stomach)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:and|but|so)\b))", re.I)
-_BEST = re.compile(rf"(?:^|[.;:!?\n,])\s*(?P<o>{_WORD}(?:[ ]{_WORD}){{0,2}})\s+(?:is|are)\s+(?:literally\s+|simply\s+|just\s+)?(?:the best|my favou?rites?)\b", re.I)
-_FAVOURITE = re.compile(rf"\b(?P<w>my|his|her|their)\s+favou?rite\s+(?P<c>{_WORD}(?:[ ]{_WORD})?)\s+(?:is|are)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;!?\n)]|$))", re.I)
-_GONE_OFF = re.compile(rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\bin the last\b))", re.I)
-_BAD = frozenset("i you it he she they we this that there me him us them what who no one not nothing anything everything way more less problem need idea worries doubt longer".split())
+_ALWAYS = re.compile(
+    rf"(?:^|[.;:!?\n])\s*(?:as for me,?\s*)?(?P<o>{_PHRASE}),?\s+(?:always|first, always|only, always)(?=\s*(?:[.;!?\n)]|$))",
+    re.I,
+)
+_RATHER = re.compile(
+    rf"\b(?:i'?d|i would|would)\s+rather\s+(?P<a>{_PHRASE})\s+than\s+(?P<b>{_WORD}(?:[ ]{_WORD}){{0,3}}?)(?=\s*(?:[.,;:!?\n)]|$|\bunless\b))",
+    re.I,
+)
+_CANT = re.compile(
+    rf"(?P<s>\bi|{_WORD})\s+(?:can'?t|can’t|cannot|could never|can not)\s+(?:stand|abide|bear|stomach)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:and|but|so)\b))",
+    re.I,
+)
+_BEST = re.compile(
+    rf"(?:^|[.;:!?\n,])\s*(?P<o>{_WORD}(?:[ ]{_WORD}){{0,2}})\s+(?:is|are)\s+(?:literally\s+|simply\s+|just\s+)?(?:the best|my favou?rites?)\b",
+    re.I,
+)
+_FAVOURITE = re.compile(
+    rf"\b(?P<w>my|his|her|their)\s+favou?rite\s+(?P<c>{_WORD}(?:[ ]{_WORD})?)\s+(?:is|are)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;!?\n)]|$))",
+    re.I,
+)
+_GONE_OFF = re.compile(
+    rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\bin the last\b))",
+    re.I,
+)
+_BAD = frozenset(
+    [
+        "i",
+        "you",
+        "it",
+        "he",
+        "she",
+        "they",
+        "we",
+        "this",
+        "that",
+        "there",
+        "me",
+        "him",
+        "us",
+        "them",
+        "what",
+        "who",
+        "no",
+        "one",
+        "not",
+        "nothing",
+        "anything",
+        "everything",
+        "way",
+        "more",
+        "less",
+        "problem",
+        "need",
+        "idea",
+        "worries",
+        "doubt",
+        "longer",
+    ]
+)
 _DROP = frozenset({"a", "an", "the", "my", "our", "your", "those", "these", "some", "any", "to"})
 
 
@@ -60,7 +112,12 @@ def _verb(reading: Reading, frame: Frame) -> None:
             over = _text(reading, frame.preps[name][0])
     for s in frame.subj:
         holder = reading.ref(s, ("Person",))
-        if holder is None or holder.known is None or holder.type not in ("Person", "Object", "Organization") or holder.we:
+        if (
+            holder is None
+            or holder.known is None
+            or holder.type not in ("Person", "Object", "Organization")
+            or holder.we
+        ):
             continue
         for text in _objects(reading, frame):
             put(reading, holder, polarity, text, over=over, context=_context(reading, frame))
@@ -126,7 +183,7 @@ def _trim(text: str) -> str:
 
 
 def _context(reading: Reading, frame: Frame) -> str | None:
-    """"before nine", "in winter": a limiting phrase at the clause."""
+    """As in "before nine", "in winter": a limiting phrase at the clause."""
     tree = reading.tree
     for name in ("before", "after", "during", "in", "on", "at", "for", "under"):
         for o in frame.preps.get(name, []):
@@ -156,7 +213,13 @@ def _phrases(reading: Reading) -> None:
         _put_at(reading, m, Polarity.LIKE, m["o"], None)
     for m in _OVER.finditer(text):
         if _noun_like(m["a"]) and _noun_like(m["b"]) and (standing or len(m["a"].split()) <= 3):
-            _put_at(reading, m, Polarity.PREFER, re.sub(r"^.*\b(?:i'?ll|i'?d|i) (?:go|take|pick) ", "", m["a"], flags=re.I), m["b"])
+            _put_at(
+                reading,
+                m,
+                Polarity.PREFER,
+                re.sub(r"^.*\b(?:i'?ll|i'?d|i) (?:go|take|pick) ", "", m["a"], flags=re.I),
+                m["b"],
+            )
     if not standing:
         return
     for m in _NOT.finditer(text):
@@ -171,18 +234,26 @@ def _phrases(reading: Reading) -> None:
 
 
 def _cannot(reading: Reading, m: re.Match[str]) -> None:
-    """"Jamal can't stand aniseed", for where the parser takes the object for a verb."""
+    """As in "Jamal can't stand aniseed", for where the parser takes the object for a verb."""
     token = reading.token_at(m.start("s"))
     if token is None or reading.quoted[token] or _asks(reading, token):
         return
-    holder = Ref(reading.speaker, "") if m["s"].lower() == "i" else reading.ref(token) if token in reading.cover else None
+    holder = (
+        Ref(reading.speaker, "") if m["s"].lower() == "i" else reading.ref(token) if token in reading.cover else None
+    )
     if holder is not None and holder.known is not None and holder.type == "Person" and m["o"].lower() not in _BAD:
         put(reading, holder, Polarity.DISLIKE, _trim(m["o"]))
 
 
 def _noun_like(text: str) -> bool:
     words = text.lower().split()
-    return bool(words) and words[0] not in _BAD and not any(w in ("is", "are", "was", "were", "has", "have", "i", "he", "she", "it", "isn't", "been") for w in words)
+    return (
+        bool(words)
+        and words[0] not in _BAD
+        and not any(
+            w in ("is", "are", "was", "were", "has", "have", "i", "he", "she", "it", "isn't", "been") for w in words
+        )
+    )
 
 
 def _put_at(reading: Reading, m: re.Match[str], polarity: Polarity, text: str, over: str | None) -> None:
@@ -199,12 +270,19 @@ def _asks(reading: Reading, token: int) -> bool:
     return any(tree.words[j].startswith("?") for j in range(token, b))
 
 
-def put(reading: Reading, holder: Ref, polarity: Polarity, text: str, *, over: str | None = None, context: str | None = None) -> None:
+def put(
+    reading: Reading, holder: Ref, polarity: Polarity, text: str, *, over: str | None = None, context: str | None = None
+) -> None:
     """Put a preference down once; the same holder and object again replaces what was said before."""
     if not reading.asserting or not reading.turn.asserts or holder.known is None or len(text) < 2 or len(text) > 100:
         return
     if text.lower() in _BAD:
         return
     reading.listed(holder)
-    kept = [p for p in reading.preferences if not (p.holder == holder.known.entity and p.object.lower() == text.lower())]
-    reading.preferences[:] = [*kept, ExtractedPreference(holder.known.entity, polarity, text, over=over, context=context, used=holder.used)]
+    kept = [
+        p for p in reading.preferences if not (p.holder == holder.known.entity and p.object.lower() == text.lower())
+    ]
+    reading.preferences[:] = [
+        *kept,
+        ExtractedPreference(holder.known.entity, polarity, text, over=over, context=context, used=holder.used),
+    ]

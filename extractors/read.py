@@ -33,7 +33,8 @@ def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extract
         return Extraction()
     fiction = _fiction(turn, session)
     readings = [
-        _read(turn, piece, session, speaker, fiction=fiction, first=number == 0) for number, piece in enumerate(parsed.pieces)
+        _read(turn, piece, session, speaker, fiction=fiction, first=number == 0)
+        for number, piece in enumerate(parsed.pieces)
     ]
     _remember(readings, session)
     if takes_turn(turn) and readings:
@@ -105,7 +106,16 @@ def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction
     reading.same_as.extend(same)
     reading.prepare()
     if not fiction:
-        for rule in (match_nominals, match_copulas, match_frames, match_contacts, match_fragments, match_surfaces, match_headed_lists, match_preferences):
+        for rule in (
+            match_nominals,
+            match_copulas,
+            match_frames,
+            match_contacts,
+            match_fragments,
+            match_surfaces,
+            match_headed_lists,
+            match_preferences,
+        ):
             rule(reading)
         if takes_turn(turn) and first:
             answer(reading, session.question)

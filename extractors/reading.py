@@ -29,13 +29,79 @@ from memstream.schemas.extraction import (
 
 FIRST = frozenset({"i", "me", "my", "mine", "myself", "im", "i'm"})
 WE = frozenset({"we", "us", "our", "ours", "ourselves"})
-THIRD = frozenset("he him his she her hers it its they them their theirs there himself herself itself".split())
-PRIVATE = frozenset("lives_in owns has_pet bought visited attended partner_of parent_of allergic_to speaks".split())
-_DETERMINERS = frozenset("the a an this that these those some any no every each my our your his her its their whose".split())
+THIRD = frozenset(
+    [
+        "he",
+        "him",
+        "his",
+        "she",
+        "her",
+        "hers",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "theirs",
+        "there",
+        "himself",
+        "herself",
+        "itself",
+    ]
+)
+PRIVATE = frozenset(
+    ["lives_in", "owns", "has_pet", "bought", "visited", "attended", "partner_of", "parent_of", "allergic_to", "speaks"]
+)
+_DETERMINERS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "some",
+        "any",
+        "no",
+        "every",
+        "each",
+        "my",
+        "our",
+        "your",
+        "his",
+        "her",
+        "its",
+        "their",
+        "whose",
+    ]
+)
 _DEFINITE = frozenset({"the", "this", "that", "our", "my", "his", "her", "its", "their", "these", "those", "your"})
 _QUALITIES = frozenset(
-    """old new little big small young current same whole entire own last first next recent former late latest existing
-    dear poor good""".split()
+    [
+        "old",
+        "new",
+        "little",
+        "big",
+        "small",
+        "young",
+        "current",
+        "same",
+        "whole",
+        "entire",
+        "own",
+        "last",
+        "first",
+        "next",
+        "recent",
+        "former",
+        "late",
+        "latest",
+        "existing",
+        "dear",
+        "poor",
+        "good",
+    ]
 )
 
 
@@ -123,11 +189,16 @@ class Reading:
             return self._pronoun(i, tuple(expect))
         if word == "user" and self.turn.role in ("system", "tool"):
             return Ref(self.speaker, "", start=i, end=i + 1)
-        if i not in self.cover and i - 1 in self.cover and word[:1].isdigit() and tree.dep[i - 1] in ("amod", "compound", "nmod"):
+        if (
+            i not in self.cover
+            and i - 1 in self.cover
+            and word[:1].isdigit()
+            and tree.dep[i - 1] in ("amod", "compound", "nmod")
+        ):
             i -= 1
         if i in self.cover:
             return self._name(self.cover[i], tuple(expect))
-        if tree.pos[i] in ("PRON", "DET", "SCONJ") or tree.pos[i] == "ADV" and not values:
+        if tree.pos[i] in ("PRON", "DET", "SCONJ") or (tree.pos[i] == "ADV" and not values):
             return None
         for k in tree.kids[i]:
             if tree.dep[k] == "appos" and k in self.cover and tree.sent[k] == tree.sent[i] and k - i < 12:
@@ -245,7 +316,9 @@ class Reading:
         if not kind:
             guess = lexicon().class_nouns.get(lemma) or lexicon().class_nouns.get(tree.lower[i]) or "Object"
             kind = guess
-            if guess == "Object" and expect and expect[0] == "Event" or guess == "Location" and "Organization" in expect and "Location" not in expect:
+            if (guess == "Object" and expect and expect[0] == "Event") or (
+                guess == "Location" and "Organization" in expect and "Location" not in expect
+            ):
                 kind = expect[0]
         if len(name) < 2 or len(name) > 80:
             return None
@@ -263,10 +336,17 @@ class Reading:
         """The literal text of an indefinite phrase, without article; `full`: with all that hangs on it."""
         tree = self.tree
         start, end = tree.noun_span(i)
-        while start < i and (tree.dep[start] in ("det", "predet", "punct", "advmod", "quantmod") or tree.lower[start] in _DETERMINERS):
+        while start < i and (
+            tree.dep[start] in ("det", "predet", "punct", "advmod", "quantmod") or tree.lower[start] in _DETERMINERS
+        ):
             start += 1
         for k in sorted(tree.kids[i]):
-            if k == end and tree.dep[k] in ("nummod", "appos") and tree.words[k].replace(".", "").isalnum() and tree.words[k][:1].isdigit():
+            if (
+                k == end
+                and tree.dep[k] in ("nummod", "appos")
+                and tree.words[k].replace(".", "").isalnum()
+                and tree.words[k][:1].isdigit()
+            ):
                 end = k + 1
                 continue
             if k >= end and tree.dep[k] in ("prep", "amod", "acl") and (full or tree.lower[k] in ("of", "about")):
@@ -322,7 +402,9 @@ class Reading:
 
     def _alone(self, frame: Frame, token: int) -> bool:
         """Whether a date outside every clause can only belong to this one."""
-        return token not in self.owner and sum(self.tree.sent[f.head] == self.tree.sent[token] for f in self.frames) == 1
+        return (
+            token not in self.owner and sum(self.tree.sent[f.head] == self.tree.sent[token] for f in self.frames) == 1
+        )
 
     def token_at(self, position: int) -> int | None:
         """The token at a character of the window."""
@@ -345,13 +427,19 @@ class Reading:
         unsure = frame.unsure if frame and not presupposed else ""
         if not subject.known or (not target.known and not target.value) or subject.known is target.known:
             return False
-        if subject.we and predicate not in PRIVATE or target.we and predicate not in PRIVATE:
+        if (subject.we and predicate not in PRIVATE) or (target.we and predicate not in PRIVATE):
             return False
         if frame and frame.told_by is not None and not presupposed and not unsure:
             teller = self.ref(frame.told_by)
             if teller is None or teller.known is not subject.known:
                 unsure = "hearsay"
-        if frame and frame.future and not presupposed and not open_predicate and predicate not in ("scheduled_for", "has_deadline"):
+        if (
+            frame
+            and frame.future
+            and not presupposed
+            and not open_predicate
+            and predicate not in ("scheduled_for", "has_deadline")
+        ):
             unsure = unsure or "future"
         if unsure == "question" and not self.asserting:
             unsure = ""
@@ -384,7 +472,13 @@ class Reading:
             return
         value = a.object.name if isinstance(a.object, EntityName) else a.object
         for s, kind, predicate, obj, form, *rest in self.session.facts:
-            if s == a.subject.name and kind == a.subject.type.value and predicate == a.predicate and obj != value and not any(rest):
+            if (
+                s == a.subject.name
+                and kind == a.subject.type.value
+                and predicate == a.predicate
+                and obj != value
+                and not any(rest)
+            ):
                 was = EntityName(EntityType(form), obj) if form else obj
                 self.retractions.append(ExtractedRetraction(a.subject, predicate, was))
 
@@ -394,7 +488,11 @@ class Reading:
             return
         for ref in (subject, target):
             self.listed(ref)
-        same = [a for a in self.assertions if (a.subject, a.predicate, a.object) == (assertion.subject, assertion.predicate, assertion.object)]
+        same = [
+            a
+            for a in self.assertions
+            if (a.subject, a.predicate, a.object) == (assertion.subject, assertion.predicate, assertion.object)
+        ]
         if same:
             if assertion.valid_from and not same[0].valid_from and not same[0].negated:
                 self.assertions[self.assertions.index(same[0])] = assertion

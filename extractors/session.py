@@ -176,7 +176,7 @@ class Session:
         return None
 
     def definite(self, noun: str, kind: str, before: list[Known]) -> Known | None:
-        """"the squad" after "Ingest squad"; "the company" after any organization."""
+        """As in "the squad" after "Ingest squad"; "the company" after any organization."""
         order = [*reversed(before), *(k for k in reversed(self.known) if k not in before)]
         named = _first(order, lambda k: _plain(k.name).split()[-1:] == [noun] or noun in map(_plain, k.aliases))
         if named is not None:
@@ -220,7 +220,7 @@ def _part_of(short: list[str], long: list[str], kind: str) -> bool:
     if not short or len(short) >= len(long) or "'s" in " ".join(long):
         return False
     if kind == "Person":
-        return short == long[: len(short)] or short == long[-len(short) :] and len(short[-1]) > 2
+        return short == long[: len(short)] or (short == long[-len(short) :] and len(short[-1]) > 2)
     if kind in ("Organization", "Object"):
         return short == long[: len(short)] and len(short[0]) > 2
     return False

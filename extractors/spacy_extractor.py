@@ -95,5 +95,3 @@ class SpacyExtractor:
 def _is_prose(turn: Turn) -> bool:
     """Whether a text goes through the parser: JSON as a whole and what a tool printed as JSON do not."""
     return parse_json(turn.text) is None
-
-

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
 
 from memstream.extractors.lexicon import lexicon
+from memstream.extractors.patterns import is_team
 from memstream.extractors.reading import Named, Reading, Ref
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.errors import SettingsError
@@ -25,6 +27,7 @@ class Surface:
     left: frozenset[str]
     right: frozenset[str]
     flip: bool
+    team: bool = False
 
 
 @functools.cache
@@ -36,7 +39,14 @@ def surfaces() -> tuple[Surface, ...]:
         if row["predicate"] not in catalogue():
             raise SettingsError(f"patterns.toml, surface {number}: {row['predicate']!r} is not in the catalogue")
         out.append(
-            Surface(row["predicate"], re.compile(row["between"]), frozenset(row["left"]), frozenset(row["right"]), bool(row.get("flip")))
+            Surface(
+                row["predicate"],
+                re.compile(row["between"]),
+                frozenset(row["left"]),
+                frozenset(row["right"]),
+                bool(row.get("flip")),
+                bool(row.get("team")),
+            )
         )
     return tuple(out)
 
@@ -44,7 +54,7 @@ def surfaces() -> tuple[Surface, ...]:
 def match_surfaces(reading: Reading) -> None:
     """Try every pair of neighbouring names, and what is coordinated with the right one."""
     names = reading.named
-    for number, (left, right) in enumerate(zip(names, names[1:], strict=False)):
+    for number, (left, right) in enumerate(itertools.pairwise(names)):
         tree = reading.tree
         if tree.sent[left.span.start] != tree.sent[right.span.start] or left.known is right.known:
             continue
@@ -53,7 +63,13 @@ def match_surfaces(reading: Reading) -> None:
             continue
         text = " ".join(tree.text[a:b].lower().replace("’", "'").split())
         for surface in surfaces():
-            if left.known.type in surface.left and right.known.type in surface.right and surface.between.fullmatch(text):
+            if surface.team and not is_team(right.known.name):
+                continue
+            if (
+                left.known.type in surface.left
+                and right.known.type in surface.right
+                and surface.between.fullmatch(text)
+            ):
                 for other in [right, *_coordinated(reading, number + 1)]:
                     _say(reading, surface, left, other)
                 break
@@ -76,7 +92,12 @@ def _plain(reading: Reading, left: Named, right: Named) -> bool:
     """Whether the words between and around the names leave the statement asserted."""
     tree = reading.tree
     a, b = tree.sentences[tree.sent[left.span.start]]
-    if any(tree.words[i].startswith("?") or tree.lower[i] in lexicon().hedges or tree.lower[i] in ("if", "unless", "whether", "would", "will") for i in range(a, b)):
+    if any(
+        tree.words[i].startswith("?")
+        or tree.lower[i] in lexicon().hedges
+        or tree.lower[i] in ("if", "unless", "whether", "would", "will")
+        for i in range(a, b)
+    ):
         return False
     return not any(f.unsure or f.negated for f in reading.frames if left.span.start <= f.head < right.span.end)
 
@@ -84,7 +105,10 @@ def _plain(reading: Reading, left: Named, right: Named) -> bool:
 def _say(reading: Reading, surface: Surface, left: Named, right: Named) -> None:
     refs = [Ref(n.known, "", (), n.span.start, n.span.end) for n in (left, right)]
     subject, obj = refs[::-1] if surface.flip else refs
-    if any(a.subject == subject.term and a.predicate == surface.predicate and a.object == obj.term for a in reading.assertions):
+    if any(
+        a.subject == subject.term and a.predicate == surface.predicate and a.object == obj.term
+        for a in reading.assertions
+    ):
         return
     frame = next((f for f in reading.frames if left.span.end <= f.head < right.span.start), None)
     reading.say(subject, surface.predicate, obj, frame, at=left.span.start, presupposed=True, rule="surface")

@@ -124,9 +124,7 @@ def _mask(text: str) -> tuple[str, list[tuple[int, int]]]:
     for m in _ROLE_TAG.finditer(text):
         _blank(chars, *m.span())
     for i, c in enumerate(chars):
-        if "\ud800" <= c <= "\udfff" or c == "\x00" or c in "\ufe0f\u200d":
-            chars[i] = " "
-        elif c >= "\u2600" and _PICTURE.match(c):
+        if "\ud800" <= c <= "\udfff" or c == "\x00" or c in "\ufe0f\u200d" or (c >= "\u2600" and _PICTURE.match(c)):
             chars[i] = " "
     return "".join(chars), sorted(spans)
 

@@ -29,7 +29,24 @@ WEEKDAYS = {
     )
     for name in names.split()
 }  # fmt: skip
-UNITS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+UNITS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+]
 NUMBERS = {word: n for n, word in enumerate(UNITS, start=1)} | {
     "a": 1, "an": 1, "twenty": 20, "thirty": 30, "ninety": 90, "couple": 2, "a couple of": 2, "seventeen": 17,
     "eighteen": 18, "nineteen": 19, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,

@@ -20,7 +20,13 @@ MAX_RECORDS = 200
 MAX_DEPTH = 6
 MAX_VALUE = 120
 
-_P, _O, _L, _E, _X = EntityType.PERSON, EntityType.ORGANIZATION, EntityType.LOCATION, EntityType.EVENT, EntityType.OBJECT
+_P, _O, _L, _E, _X = (
+    EntityType.PERSON,
+    EntityType.ORGANIZATION,
+    EntityType.LOCATION,
+    EntityType.EVENT,
+    EntityType.OBJECT,
+)
 _SUBJECTS = {
     "service": _X, "resource": _X, "product": _X, "package": _X, "repo": _X, "repository": _X, "component": _X, "app": _X,
     "application": _X, "host": _X, "hostname": _X, "server": _X, "database": _X, "project": _X, "device": _X, "ticket": _X,
@@ -28,8 +34,24 @@ _SUBJECTS = {
     "patient": _P, "employee": _P, "person": _P, "contact": _P, "full_name": _P, "member": _P,
     "trip": _E, "event": _E, "meeting": _E, "appointment": _E, "course": _E, "incident": _E, "exhibition": _E,
 }  # fmt: skip
-_PERSONAL = frozenset("dob date_of_birth title rank role position manager line_manager languages employer email dept department".split())
-_EVENTLIKE = frozenset("start starts starts_at when venue date begins".split())
+_PERSONAL = frozenset(
+    [
+        "dob",
+        "date_of_birth",
+        "title",
+        "rank",
+        "role",
+        "position",
+        "manager",
+        "line_manager",
+        "languages",
+        "employer",
+        "email",
+        "dept",
+        "department",
+    ]
+)
+_EVENTLIKE = frozenset(["start", "starts", "starts_at", "when", "venue", "date", "begins"])
 # field: (predicate, type of the other side or None for a literal, whether the field's value is the subject)
 _FIELDS: dict[str, tuple[str, EntityType | None, bool]] = {
     "owner": ("owned_by", _O, False), "owned_by": ("owned_by", _O, False), "parent_company": ("owned_by", _O, False),
@@ -151,7 +173,9 @@ def _records(value: Any, path: str = "$", depth: int = 0) -> Iterator[tuple[str,
             if level < MAX_DEPTH:
                 stack += [(f"{where}.{k}", v, level + 1) for k, v in item.items() if isinstance(v, dict | list)]
         elif isinstance(item, list) and level < MAX_DEPTH:
-            stack += [(f"{where}[{i}]", v, level + 1) for i, v in enumerate(item[:MAX_RECORDS]) if isinstance(v, dict | list)]
+            stack += [
+                (f"{where}[{i}]", v, level + 1) for i, v in enumerate(item[:MAX_RECORDS]) if isinstance(v, dict | list)
+            ]
 
 
 def _key(key: str) -> str:
@@ -178,7 +202,11 @@ def subject_of(record: dict[str, Any]) -> tuple[EntityName, str] | None:
             return EntityName(_X, name), "name"
     if _text(record.get("number")) and "title" in record and ("author" in record or "merged_at" in record):
         return EntityName(_X, f"PR {_text(record['number'])}"), "number"
-    if _text(record.get("title")) and keys_of(record) & {"maker", "location", "author"} and not keys_of(record) & {"email", "dob"}:
+    if (
+        _text(record.get("title"))
+        and keys_of(record) & {"maker", "location", "author"}
+        and not keys_of(record) & {"email", "dob"}
+    ):
         return EntityName(_X, _text(record["title"])), "title"
     return None
 
@@ -202,7 +230,9 @@ def _record_facts(record: dict[str, Any], rule: str) -> list[ExtractedAssertion]
         predicate, kind, inverse = field
         if (predicate in _PERSON_ONLY) != (subject.type is _P) and predicate in _PERSON_ONLY:
             continue
-        if predicate in ("located_in", "deployed_to") and subject.type is _P or predicate == "scheduled_for" and subject.type is not _E:
+        if (predicate in ("located_in", "deployed_to") and subject.type is _P) or (
+            predicate == "scheduled_for" and subject.type is not _E
+        ):
             continue
         for text in _texts(value, predicate):
             out += _assertions(subject, predicate, kind, inverse, text, since, rule)
@@ -218,11 +248,17 @@ def _assertions(
     if kind is _P and mail is not None:
         text = text[: mail.start()].strip(" <(") or mail[0]
         extra.append(ExtractedAssertion(EntityName(_P, text), "has_email", mail[0], rule=rule))
-    if predicate == "owned_by" and len(text.split()) > 1 and not re.search(r"team|group|ltd|inc|gmbh|holding|squad|guild|city|of ", text, re.I):
+    if (
+        predicate == "owned_by"
+        and len(text.split()) > 1
+        and not re.search(r"team|group|ltd|inc|gmbh|holding|squad|guild|city|of ", text, re.I)
+    ):
         kind = _P if subject.type is _X else _O
     if predicate == "has_version":
         text = text.removeprefix("v")
-    if predicate == "born_on" and _date(text) is None or predicate == "costs" and not any(c.isdigit() for c in text):
+    if (predicate == "born_on" and _date(text) is None) or (
+        predicate == "costs" and not any(c.isdigit() for c in text)
+    ):
         return extra
     if predicate in ("has_deadline", "scheduled_for"):
         text = _date(text.removeprefix("due ")) or ""
@@ -262,7 +298,11 @@ def _texts(value: Any, predicate: str) -> list[str]:
     if not text:
         return []
     if predicate in ("depends_on", "speaks", "works_on"):
-        return [t for part in re.split(r"\s*[,;]\s*(?![^<]*>)", text.strip("[]{} ")) if (t := _text(re.sub(r":\s*'.*$", "", part).strip("'\" ")))]
+        return [
+            t
+            for part in re.split(r"\s*[,;]\s*(?![^<]*>)", text.strip("[]{} "))
+            if (t := _text(re.sub(r":\s*'.*$", "", part).strip("'\" ")))
+        ]
     return [text]
 
 
@@ -279,7 +319,9 @@ def _date(value: Any) -> str | None:
 
 
 def _table(lines: list[str]) -> list[dict[str, Any]]:
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.strip().startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.strip().startswith("|")
+    ]
     rows = [row for row in rows if not all(set(cell) <= set("-: ") for cell in row)]
     if len(rows) < 2:
         return []
@@ -287,7 +329,7 @@ def _table(lines: list[str]) -> list[dict[str, Any]]:
 
 
 def _piped(line: str) -> dict[str, Any]:
-    """"00817 | Zanele Khoza | Claims Adjuster | Dept: Motor | DOB: 1994-12-19": a person's line."""
+    """As in "00817 | Zanele Khoza | Claims Adjuster | Dept: Motor | DOB: 1994-12-19": a person's line."""
     fields: dict[str, Any] = {}
     for cell in (c.strip() for c in line.split("|")):
         key, sep, value = cell.partition(":")

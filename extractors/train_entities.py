@@ -95,7 +95,9 @@ def main(arguments: list[str]) -> None:
     scores = np.array([sparse[i].sum(axis=0) for i in ids]) + vectors @ weights
     right = float((scores.argmax(axis=1) == classes).mean())
     np.savez_compressed(out, sparse=sparse.astype(np.float16), vectors=weights.astype(np.float16))
-    sys.stdout.write(f"{len(ids)} candidates of {len(rows)} dialogues, {right:.3f} right on them, written to {out.name}\n")
+    sys.stdout.write(
+        f"{len(ids)} candidates of {len(rows)} dialogues, {right:.3f} right on them, written to {out.name}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Extraction is a pure function: of a session's turns, however they are batched, and of nothing else."""
 
 import functools
+import itertools
 import subprocess
 import sys
 from dataclasses import replace
@@ -68,7 +69,7 @@ def test_cutting_a_session_into_calls_changes_nothing(turns: list[Turn], data: s
     whole = extractor().extract([SessionTurns(b"", turns)])[0]
     cuts = sorted({0, len(turns), *data.draw(st.lists(st.integers(0, len(turns)), max_size=4))})
     state, pieces = b"", []
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in itertools.pairwise(cuts):
         part = extractor().extract([SessionTurns(state, turns[a:b])])[0]
         state = part.state
         pieces += part.extractions

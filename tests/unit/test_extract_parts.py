@@ -58,7 +58,7 @@ def test_what_only_looks_like_a_date_is_none(text: str) -> None:
 
 
 def test_a_range_is_a_start_and_an_end() -> None:
-    """ "(2012-2015)" says both."""
+    """As in "(2012-2015)" says both."""
     a, b = find_times("Kivu FM (2012-2015)", NOW)
     assert (a.past, a.is_start, b.past, b.is_end) == ("2012", True, "2015", True)
 
@@ -208,17 +208,19 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_the_two_lists_partition_the_facts(tmp_path: Path) -> None:
-    """current and superseded together are the facts."""
+    """Current and superseded together are the facts."""
     source = tmp_path / "in.jsonl"
-    source.write_bytes(dialogue("I live in Porto. relay-api is at 5.5.1.", "relay-api is at 5.6.0. I no longer live in Porto."))
+    source.write_bytes(
+        dialogue("I live in Porto. relay-api is at 5.5.1.", "relay-api is at 5.6.0. I no longer live in Porto.")
+    )
     ((name, turns),) = read_dialogues(source)
     (extractions,) = extract_dialogues(create_extractor("spacy"), [(name, turns)])
     row = dialogue_row(name, turns, extractions)
     assert len(row["current"]) + len(row["superseded"]) == len(row["facts"])
-    assert ("5.6.0", "5.5.1") == (
+    assert (
         next(f["object"] for f in row["current"] if f["predicate"] == "has_version"),
         next(f["object"] for f in row["superseded"] if f["predicate"] == "has_version"),
-    )
+    ) == ("5.6.0", "5.5.1")
 
 
 def test_only_whole_json_is_a_result() -> None:

@@ -101,13 +101,13 @@ def test_an_assistants_word_counts_once_the_user_confirms_it() -> None:
 
 
 def test_a_short_answer_is_completed_from_its_question() -> None:
-    """ "Porto." after "Where do you live?" is a fact of the answer, which rests on the question."""
+    """As in "Porto." after "Where do you live?" is a fact of the answer, which rests on the question."""
     answer = read(("assistant", "Where do you live?"), "Porto.")[1].assertions
     assert [(a.subject.name, a.predicate, a.used) for a in answer] == [("user", "lives_in", ("m1",))]
 
 
 def test_pronouns_mean_the_last_fitting_entity_of_the_session() -> None:
-    """ "She" is the woman named before, and the fact names the message that named her."""
+    """As in "She" is the woman named before, and the fact names the message that named her."""
     said = read("My sister Anna called.", "She lives in Porto.")[1].assertions
     assert [(a.subject.name, a.predicate, a.used) for a in said] == [("Anna", "lives_in", ("m1",))]
 

@@ -34,7 +34,10 @@ def create() -> None:
 
 @app.command("list")
 def list_topics(as_json: Json = False) -> None:
-    """Show the topics, what keys them, and what differs from how they should be."""
+    """Show the topics, what keys them, and what differs from how they should be.
+
+    Example: memstream topics list --json
+    """
     states = asyncio.run(topics_admin.topic_states(load()))
     if as_json:
         print_json(states)
@@ -51,7 +54,10 @@ def list_topics(as_json: Json = False) -> None:
 
 @app.command()
 def check() -> None:
-    """Fail where a topic is missing or is not as it should be: partition count, retention, limits."""
+    """Fail where a topic is missing or is not as it should be: partition count, retention, limits.
+
+    Example: memstream topics check && memstream worker --stage all
+    """
     settings = load()
     asyncio.run(topics_admin.check_topics(settings))
     out.print(f"The topics of {escape(settings.topic_prefix)} are as they should be.")

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from memstream.cli.lazy import load_command
+from memstream.cli.main import app
 from memstream.cli.table import COMMANDS, Entry
 
 _BLOCK = """
@@ -59,13 +61,15 @@ def test_no_words_show_the_help() -> None:
 
 @pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
 def test_each_command_resolves_and_has_help_with_an_example(entry: Entry) -> None:
-    """Each entry of the table leads to a command whose help shows how it is used."""
-    assert load_command(entry).name == entry.name
-    told = _run(entry.name, "--help")
-    assert told.returncode == 0, told.stderr
-    assert f"Usage: memstream {entry.name}" in told.stdout
-    assert "Example" in told.stdout
-    assert f"memstream {entry.name}" in told.stdout.split("Example")[1]
+    """Each entry of the table leads to a command, or a group of them, whose help shows how it is used."""
+    command = load_command(entry)
+    assert command.name == entry.name
+    for words in [[entry.name, name] for name in getattr(command, "commands", {})] or [[entry.name]]:
+        told = CliRunner().invoke(app, [*words, "--help"], prog_name="memstream", env={"COLUMNS": "200"})
+        assert told.exit_code == 0, told.output
+        assert f"Usage: memstream {' '.join(words)}" in told.stdout
+        assert "Example" in told.stdout
+        assert f"memstream {' '.join(words)}" in told.stdout.split("Example")[1]
 
 
 def test_a_missing_extra_is_told_with_the_command_that_installs_it() -> None:

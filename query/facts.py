@@ -83,10 +83,10 @@ FACTS_ABOUT = scoped(
     "UNWIND $ids AS id CALL (id) { "
     "MATCH (f:Fact {scope: $scope, subject: id}) WHERE "
     + _LIVE
-    + " AND coalesce(f.holds, true) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit UNION "
+    + " AND ($superseded OR coalesce(f.holds, true)) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit UNION "
     "MATCH (f:Fact {scope: $scope, object: id}) WHERE "
     + _LIVE
-    + " AND coalesce(f.holds, true) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit } "
+    + " AND ($superseded OR coalesce(f.holds, true)) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit } "
     "WITH DISTINCT f ORDER BY coalesce(f.said_last, '') DESC, f.id LIMIT $limit RETURN " + FACT_FIELDS,
 )
 

@@ -19,7 +19,7 @@ from memstream.query.recall_context import Block, Line, compose, tokens_of
 from memstream.query.recall_find import find
 from memstream.query.recall_lines import lines_of
 from memstream.query.recall_models import Citation, Item, NamedEntity, RecallAnswer, RecalledFact, ScopePosition, Why
-from memstream.query.recall_rank import Kind, fuse
+from memstream.query.recall_rank import Kind, fuse, merged
 from memstream.query.vectors import Neighbours
 
 log = structlog.get_logger(__name__)
@@ -60,7 +60,7 @@ async def recall(
             for place, reader in enumerate(readers)
         )
     )
-    ranked = fuse([candidate for candidates, _ in found for candidate in candidates])[:MAX_CANDIDATES]
+    ranked = merged(fuse([candidate for candidates, _ in found for candidate in candidates]))[:MAX_CANDIDATES]
     block = compose(await lines_of(ranked, {reader.scope: reader for reader in readers}), budget, limit)
     return RecallAnswer(
         positions=[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +25,9 @@ MAX_ENTITY_FACTS = 60
 MAX_NEIGHBOURS = 24
 MAX_HOP_FACTS = 40
 MAX_HITS = 60
+NOT_ASKED = 20
+
+_ENDING: Final = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
 
 HIT_FIELDS: Final = """
     labels(n) AS labels, n.id AS id, n.event_id AS event_id, n.session_id AS session_id, n.role AS role,
@@ -64,18 +68,15 @@ class Found:
         self._place = place
         self._by_id: dict[tuple[Kind, str], Candidate] = {}
 
-    def add(self, kind: Kind, rows: Sequence[Row], path: Path, detail: str) -> None:
-        """Rows of one kind in the order of a path's ranks."""
-        self.add_ranked([(kind, row) for row in rows], path, detail)
-
     def add_hits(self, rows: Sequence[Row], path: Path, detail: str) -> None:
         """Rows with `labels`, in the order of a path's ranks."""
         kinds = [next((kind for label, kind in _KINDS.items() if label in row["labels"]), None) for row in rows]
-        self.add_ranked([(kind, row) for kind, row in zip(kinds, rows, strict=True) if kind], path, detail)
+        ranked = [(kind, row, rank) for rank, (kind, row) in enumerate(zip(kinds, rows, strict=True), start=1) if kind]
+        self.add_ranked(ranked, path, detail)
 
-    def add_ranked(self, ranked: Sequence[tuple[Kind, Row]], path: Path, detail: str) -> None:
-        """Rows of any kind in the order of a path's ranks."""
-        for rank, (kind, row) in enumerate(ranked, start=1):
+    def add_ranked(self, ranked: Sequence[tuple[Kind, Row, int]], path: Path, detail: str) -> None:
+        """Rows of any kind with their ranks on a path."""
+        for kind, row, rank in ranked:
             candidate = self._by_id.setdefault(
                 (kind, row["id"]), Candidate(kind, row["id"], self._scope, self._place, row)
             )
@@ -97,7 +98,7 @@ async def find(
         neighbours.nearest(reader, vector, MAX_HITS) if vector else _nothing(),
     )
     if entities:
-        await _about(reader, prompt, entities, found)
+        await _about(reader, prompt, entities, found, superseded=superseded)
     found.add_hits(words, Path.WORDS, "its words")
     found.add_hits(nearest, Path.MEANING, "its meaning")
     candidates = found.candidates()
@@ -147,27 +148,40 @@ async def _named(reader: Reader, prompt: str) -> list[Row]:
     return similar[: MAX_ENTITIES // 4]
 
 
-async def _about(reader: Reader, prompt: str, entities: list[Row], found: Found) -> None:
+async def _about(reader: Reader, prompt: str, entities: list[Row], found: Found, *, superseded: bool) -> None:
     """Facts about the named entities and what is the same as them, their preferences, and one hop further."""
     ids = [row["id"] for row in entities]
     clusters = await clusters_of(reader, ids)
     members = sorted(set().union(*clusters.values()))
     facts, tastes = await asyncio.gather(
-        reader.rows(FACTS_ABOUT, ids=members, limit=MAX_ENTITY_FACTS),
-        reader.rows(PREFERENCES_OF, holders=members, id="", superseded=False, limit=MAX_ENTITY_FACTS),
+        reader.rows(FACTS_ABOUT, ids=members, superseded=superseded, limit=MAX_ENTITY_FACTS),
+        reader.rows(PREFERENCES_OF, holders=members, id="", superseded=superseded, limit=MAX_ENTITY_FACTS),
     )
     ranked = [(Kind.FACT, row) for row in facts] + [(Kind.PREFERENCE, row) for row in tastes]
     names = ", ".join(row["name"] or row["norm"] for row in entities[:3])
-    found.add_ranked(_by_overlap(prompt, ranked), Path.ENTITY, f"about {names}")
+    asked = stems(prompt) - {stem for row in entities for stem in stems(row["name"] or row["norm"])}
+    found.add_ranked(by_overlap(asked, ranked), Path.ENTITY, f"about {names}")
     ends = {end for row in facts for end in (row["subject"], row["object"]) if end} - set(members)
     if ends:
-        further = await reader.rows(FACTS_ABOUT, ids=sorted(ends)[:MAX_NEIGHBOURS], limit=MAX_HOP_FACTS)
+        further = await reader.rows(
+            FACTS_ABOUT, ids=sorted(ends)[:MAX_NEIGHBOURS], superseded=False, limit=MAX_HOP_FACTS
+        )
         near = {row["id"] for row in facts}
         beyond = [(Kind.FACT, row) for row in further if row["id"] not in near]
-        found.add_ranked(_by_overlap(prompt, beyond), Path.HOP, f"one hop from {names}")
+        found.add_ranked(by_overlap(asked, beyond), Path.HOP, f"one hop from {names}")
 
 
-def _by_overlap(prompt: str, ranked: list[tuple[Kind, Row]]) -> list[tuple[Kind, Row]]:
-    """Those that share most words with the prompt first; otherwise in their order (the newest first)."""
-    words = set(words_of(prompt))
-    return sorted(ranked, key=lambda entry: -len(words & set(words_of(entry[1]["text"].replace("_", " ")))))
+def by_overlap(asked: set[str], ranked: list[tuple[Kind, Row]]) -> list[tuple[Kind, Row, int]]:
+    """Each with its rank: those that share most words with what is asked first, otherwise in their order.
+
+    What shares no word of several was not asked for: it ranks behind, and behind what other paths find.
+    """
+    shared = [len(asked & stems(f"{row['text']} {row.get('predicate') or ''}")) for _, row in ranked]
+    behind = NOT_ASKED if asked else 0
+    order = sorted(range(len(ranked)), key=lambda place: -shared[place])
+    return [(*ranked[place], rank if shared[place] else rank + behind) for rank, place in enumerate(order, start=1)]
+
+
+def stems(text: str) -> set[str]:
+    """The telling words of a text without the commonest endings: lives and live are one."""
+    return {_ENDING.sub("", word) for word in words_of(text.replace("_", " "))}

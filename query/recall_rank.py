@@ -85,6 +85,24 @@ def fuse(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(by_time, key=lambda candidate: (-candidate.score, candidate.place))
 
 
+def merged(candidates: list[Candidate]) -> list[Candidate]:
+    """One candidate for each sentence of a scope: the same fact about two entities of one name is served once.
+
+    They come best first, and the best keeps its place; it takes the paths of the others that it was not found by.
+    """
+    kept: dict[tuple[Kind, str, str, bool], Candidate] = {}
+    for candidate in candidates:
+        row = candidate.row
+        same = (candidate.kind, candidate.scope, " ".join(row["text"].casefold().split()), bool(row.get("holds", True)))
+        if candidate.kind in (Kind.FACT, Kind.PREFERENCE):
+            first = kept.setdefault(same, candidate)
+            paths = {reason.path for reason in first.reasons}
+            first.reasons += [reason for reason in candidate.reasons if reason.path not in paths]
+        else:
+            kept[candidate.kind, candidate.scope, candidate.id, True] = candidate
+    return list(kept.values())
+
+
 def _days(time: str) -> float:
     try:
         return datetime.fromisoformat(time).timestamp() / 86_400

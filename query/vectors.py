@@ -15,6 +15,9 @@ from memstream.query.graph import Reader, Row
 from memstream.query.statements import Statement, scoped
 
 EXACT_LIMIT = 2_000
+MIN_SCORE = 0.6
+"""(1 + cosine) / 2 below which two texts have nothing to do with each other, whatever the model."""
+
 _FETCHES: Final = (200, 1_000, 5_000)
 _LARGE_FOR_SECONDS = 600.0
 _MAX_LARGE = 10_000
@@ -68,7 +71,7 @@ class Neighbours:
     async def nearest(self, reader: Reader, vector: list[float], limit: int) -> list[Row]:
         """Messages and passages of the scope, the nearest first."""
         found = await asyncio.gather(*(self._of_label(reader, label, vector, limit) for label in INDEXES))
-        rows = [row for rows in found for row in rows]
+        rows = [row for rows in found for row in rows if row["score"] >= MIN_SCORE]
         return sorted(rows, key=lambda row: (-row["score"], row["id"]))[:limit]
 
     async def _of_label(self, reader: Reader, label: str, vector: list[float], limit: int) -> list[Row]:

@@ -17,8 +17,9 @@ from memstream.query.models import Source, SourceKind
 from memstream.query.problems import Problem, describe
 from memstream.query.prompts import names_in
 from memstream.query.recall_context import compose, line_of, tokens_of
+from memstream.query.recall_find import NOT_ASKED, by_overlap, stems
 from memstream.query.recall_lines import differing
-from memstream.query.recall_rank import Candidate, Kind, Path, Reason, fuse
+from memstream.query.recall_rank import Candidate, Kind, Path, Reason, fuse, merged
 from memstream.query.shared import fold_says
 from memstream.schemas.ids import scope_token
 
@@ -192,3 +193,22 @@ def test_validation_errors_are_sentences() -> None:
     told = describe([error])
     assert told.startswith("the query parameter 'limit': Input should be an integer, got 'xxx")
     assert len(told) < 200
+
+
+def test_a_sentence_is_served_once() -> None:
+    """The same fact about two entities of one name is one item with the paths of both; messages stay apart."""
+    a = _candidate("a", Reason(Path.ENTITY, 1, ""), kind=Kind.FACT, text="Tom lives in Porto")
+    b = _candidate("b", Reason(Path.WORDS, 2, ""), kind=Kind.FACT, text="tom  lives in Porto")
+    said = [_candidate(name, Reason(Path.WORDS, 1, ""), text="hello") for name in ("c", "d")]
+    kept = merged([a, b, *said])
+    assert [each.id for each in kept] == ["a", "c", "d"]
+    assert [reason.path for reason in kept[0].reasons] == [Path.ENTITY, Path.WORDS]
+
+
+def test_facts_that_were_asked_for_come_first() -> None:
+    """By the words they share with the prompt, whatever their endings; the others behind, unless nothing was asked."""
+    live = (Kind.FACT, {"text": "Mara lives in Dresden", "predicate": "lives_in"})
+    pet = (Kind.FACT, {"text": "Mara has the pet Mango", "predicate": "has_pet"})
+    asked = by_overlap(stems("Where does she live?"), [pet, live])
+    assert [(row["text"], rank) for _, row, rank in asked] == [(live[1]["text"], 1), (pet[1]["text"], 2 + NOT_ASKED)]
+    assert [rank for _, _, rank in by_overlap(set(), [pet, live])] == [1, 2]

@@ -17,7 +17,7 @@ from memstream.sinks.sessions import spots_of, write_chain
 from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Runs
 from memstream.sinks.told import told_of
-from memstream.sinks.unfold import Unfolded, drop_events, forget_versions, sweep, unfold
+from memstream.sinks.unfold import Taken, Unfolded, drop_events, forget_versions, sweep, unfold
 from memstream.sinks.writer import Writer
 
 
@@ -65,12 +65,12 @@ def _take_back(writer: Writer, judged: Judged, reached: list[tuple[Stored, Cause
     if not judged.replaced and not forgotten:
         return None
     replaced = [(event, by_key[event.scope, event.id]) for event in judged.replaced]
-    events = [*replaced, *forgotten]
-    unfolded = unfold(writer, [event for event, _ in events], [cause for _, cause in events])
+    taken = [Taken(event, cause) for event, cause in replaced]
+    taken += [Taken(event, cause, forget=True) for event, cause in forgotten]
+    unfolded = unfold(writer, taken)
     drop_events(writer, judged.replaced)
     if forgotten:
         erasure.strip(writer, [event for event, _ in forgotten])
-        forget_versions(writer, unfolded)
     return unfolded
 
 
@@ -92,5 +92,6 @@ def _write(
     writer.flush()
     write_chain(writer, came, {spot: at for spot, at in back.spots.items() if spot not in came})
     writer.flush()
+    forget_versions(writer, back)
     sweep(writer, back.nodes)
     return rows + said, [*told_of(applied), *told]

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from memstream.folds.facts import Fact
+from memstream.schemas.catalogue import catalogue
 from memstream.schemas.ids import scope_token
 from memstream.schemas.patch import Label
 from memstream.sinks.records import Incoming
@@ -34,17 +35,18 @@ from memstream.sinks.statements import Row, statement
 from memstream.sinks.writer import NodeKey, Writer
 
 # By the internal id of the version, then its own two edges; between its ends only edges of that type.
-TYPED = statement(
-    "typed edges of versions",
-    """
-    UNWIND $rows AS row
-    MATCH (f) WHERE elementId(f) = row.eid
-    MATCH (f)-[:ABOUT]->(a)
-    MATCH (f)-[:OBJECT]->(b)
-    MATCH (a)-[r:$(row.type)]->(b) WHERE r.fact = row.id
-    RETURN elementId(r) AS eid
-    """,
-)
+_TYPED = """
+UNWIND $rows AS row
+MATCH (f) WHERE elementId(f) = row.eid
+MATCH (f)-[:ABOUT]->(a)
+MATCH (f)-[:OBJECT]->(b)
+CALL (row, a, b) { MATCH (a)-[r:TYPE]->(b) WHERE r.fact = row.id RETURN r }
+RETURN elementId(r) AS eid
+"""
+TYPED = {
+    name.upper(): statement(f"{name} edges of versions", _TYPED.replace("TYPE", name.upper()))
+    for name in catalogue().predicates
+}
 
 Told = tuple[str, int, Row]
 
@@ -293,7 +295,8 @@ def _type_of(version: Version) -> str | None:
     """The type of the edge that stands for it between its ends, while it holds."""
     shown = version.slot.said[version.fact.shown].props
     stands = version.fact.holds and not version.fact.negated and version.slot.label == "Fact"
-    return shown["predicate"].upper() if stands and shown.get("object") and not shown.get("open") else None
+    kind: str = shown["predicate"].upper()
+    return kind if stands and shown.get("object") and not shown.get("open") and kind in TYPED else None
 
 
 def _connect_version(writer: Writer, version: Version) -> None:
@@ -335,6 +338,9 @@ def _supersede(writer: Writer, plan: Plan) -> None:
 def _close(writer: Writer, plan: Plan) -> None:
     for slot, row in plan.close:
         writer.set(row["eid"], {"ended_at": slot.cause.at, "current": None})
-    typed = [{"eid": row["eid"], "id": row["id"], "type": row["typed"]} for _, row in plan.close if row["typed"]]
-    if typed:
-        writer.disconnect(row["eid"] for row in writer.run(TYPED, rows=typed))
+    typed: dict[str, list[Row]] = {}
+    for _, row in plan.close:
+        if row["typed"] is not None:
+            typed.setdefault(row["typed"], []).append({"eid": row["eid"], "id": row["id"]})
+    for kind, rows in typed.items():
+        writer.disconnect(row["eid"] for row in writer.run(TYPED[kind], rows=rows))

@@ -24,7 +24,7 @@ LINKS = statement(
     UNWIND $rows AS row
     MATCH (a) WHERE elementId(a) = row.a
     MATCH (b) WHERE elementId(b) = row.b
-    MATCH (a)-[r:LINKED|SAME_AS]->(b)
+    CALL (row, a, b) { MATCH (a)-[r:LINKED|SAME_AS]->(b) RETURN r }
     RETURN row.i AS i, type(r) AS type, elementId(r) AS eid, r.key AS key, r.same AS same, r.reason AS reason,
       r.event AS event
     """,

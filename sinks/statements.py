@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from neo4j import Query
-
 Row = dict[str, Any]
 
 
@@ -20,29 +18,23 @@ class Runs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A constant Cypher text with parameters. `whole_graph` ones may look at all nodes: they are for people's tools."""
+    """A constant Cypher text with parameters."""
 
     name: str
     text: str
-    whole_graph: bool = False
 
 
 REGISTRY: Final[dict[str, Statement]] = {}
 
 
-def statement(name: str, text: str, *, whole_graph: bool = False) -> Statement:
+def statement(name: str, text: str) -> Statement:
     """Register a text. Raises ValueError where the name is taken."""
     if name in REGISTRY:
         raise ValueError(f"two statements are named {name!r}")
-    REGISTRY[name] = Statement(name, text, whole_graph)
+    REGISTRY[name] = Statement(name, text)
     return REGISTRY[name]
 
 
 def run(tx: Runs, what: Statement, **parameters: Any) -> list[Row]:
     """All rows of a statement. Errors are the driver's own: the transaction's function must let them through."""
     return [dict(record) for record in tx.run(cast(Any, what.text), parameters)]
-
-
-def timed(what: Statement, seconds: float) -> Query:
-    """The statement with a limit of time, for a session."""
-    return Query(cast(Any, what.text), timeout=seconds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memstream.schemas.patch import Label
+from memstream.schemas.patch import Edge, Label
 from memstream.sinks.facts import Touched
 from memstream.sinks.known import Stored
 from memstream.sinks.links import Pair
@@ -21,17 +21,18 @@ from memstream.sinks.slots import LABELS, SLOT_OF, Cause, SlotKey
 from memstream.sinks.statements import Row, statement
 from memstream.sinks.writer import NodeKey, Writer
 
-# By internal ids; of the edges between the two the planner walks those of the end with fewer.
-EDGES_OF = statement(
-    "edges of an event",
-    """
-    UNWIND $rows AS row
-    MATCH (a) WHERE elementId(a) = row.a
-    MATCH (b) WHERE elementId(b) = row.b
-    MATCH (a)-[r:$(row.type)]->(b) WHERE r.event = row.event
-    RETURN DISTINCT elementId(r) AS eid
-    """,
-)
+# By internal ids; of the edges of the type between the two those of the end with fewer are walked.
+_EDGES_OF = """
+UNWIND $rows AS row
+MATCH (a) WHERE elementId(a) = row.a
+MATCH (b) WHERE elementId(b) = row.b
+CALL (row, a, b) { MATCH (a)-[r:TYPE]->(b) WHERE r.event = row.event RETURN r }
+RETURN DISTINCT elementId(r) AS eid
+"""
+EDGES_OF = {
+    kind: statement(f"{kind} edges of an event", _EDGES_OF.replace("TYPE", kind))
+    for kind in (*(edge.value for edge in Edge), LINKED)
+}
 # By internal id, then the event's own edges.
 SAYS_OF = statement(
     "says of an event",
@@ -99,6 +100,17 @@ SWEEP = statement(
 
 _LABELS = {label.value: label for label in Label}
 
+Made = tuple["Taken", Manifest]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An event to take back, the event that does it, and whether it is to be forgotten for good."""
+
+    event: Stored
+    cause: Cause
+    forget: bool = False
+
 
 @dataclass(slots=True)
 class Unfolded:
@@ -111,14 +123,13 @@ class Unfolded:
     since: dict[SlotKey, int] = field(default_factory=dict)
 
 
-def unfold(writer: Writer, events: Sequence[Stored], causes: Sequence[Cause]) -> Unfolded:
-    """Take these events back; `causes` names for each the event that does it."""
+def unfold(writer: Writer, taken: Sequence[Taken]) -> Unfolded:
+    """Take these events back. Their Event nodes stay as they are."""
     out = Unfolded()
-    manifests = [read_manifest(event.made) for event in events]
-    made = list(zip(events, manifests, causes, strict=True))
-    for event, manifest, cause in made:
-        _collect(event, manifest, cause, out)
-    says = _says(writer, events)
+    made = [(one, read_manifest(one.event.made)) for one in taken]
+    for one, manifest in made:
+        _collect(one, manifest, out)
+    says = _says(writer, [one.event for one in taken])
     out.nodes |= says.keys()
     writer.touch(out.nodes)
     writer.disconnect(eid for eids in says.values() for eid in eids)
@@ -137,7 +148,7 @@ def drop_events(writer: Writer, events: Iterable[Stored]) -> None:
 
 
 def forget_versions(writer: Writer, out: Unfolded) -> None:
-    """Closed versions that stood while what is now erased was known: they may repeat it."""
+    """Versions that stood while what is now erased was known, and are closed by now: they may repeat it."""
     rows = [{"scope": key.scope, "slot": key.slot, "since": since} for key, since in sorted(out.since.items())]
     for what in FORGET_VERSIONS.values() if rows else ():
         for row in writer.run(what, rows=rows):
@@ -156,13 +167,14 @@ def sweep(writer: Writer, keys: Iterable[NodeKey]) -> None:
         writer.run(SWEEP, eids=[writer.nodes[key].eid for key in wanted])
 
 
-def _collect(event: Stored, manifest: Manifest, cause: Cause, out: Unfolded) -> None:
-    out.nodes |= {NodeKey(Label(label), event.scope, one) for label, one in manifest.nodes}
+def _collect(taken: Taken, manifest: Manifest, out: Unfolded) -> None:
+    scope = taken.event.scope
+    out.nodes |= {NodeKey(Label(label), scope, one) for label, one in manifest.nodes}
     for edge in manifest.edges:
-        out.nodes.add(NodeKey(Label(edge.from_label), event.scope, edge.from_id))
-        out.nodes.add(NodeKey(Label(edge.to_label), event.scope, edge.to_id))
+        out.nodes.add(NodeKey(Label(edge.from_label), scope, edge.from_id))
+        out.nodes.add(NodeKey(Label(edge.to_label), scope, edge.to_id))
         if edge.type == LINKED:
-            out.pairs[Pair(event.scope, edge.from_id, edge.to_id)] = cause.at
+            out.pairs[Pair(scope, edge.from_id, edge.to_id)] = taken.cause.at
 
 
 def _says(writer: Writer, events: Sequence[Stored]) -> dict[NodeKey, list[str]]:
@@ -173,31 +185,26 @@ def _says(writer: Writer, events: Sequence[Stored]) -> dict[NodeKey, list[str]]:
     return says
 
 
-def _drop_edges(writer: Writer, made: Iterable[tuple[Stored, Manifest, Cause]]) -> None:
-    rows = [
-        {
-            "a": writer.nodes[NodeKey(Label(edge.from_label), event.scope, edge.from_id)].eid,
-            "b": writer.nodes[NodeKey(Label(edge.to_label), event.scope, edge.to_id)].eid,
-            "type": edge.type,
-            "event": event.id,
-        }
-        for event, manifest, _ in made
-        for edge in manifest.edges
-    ]
-    if rows:
-        writer.disconnect({row["eid"] for row in writer.run(EDGES_OF, rows=rows)})
+def _drop_edges(writer: Writer, made: Iterable[Made]) -> None:
+    by_type: dict[str, list[Row]] = {}
+    for taken, manifest in made:
+        for edge in manifest.edges:
+            start = writer.nodes[NodeKey(Label(edge.from_label), taken.event.scope, edge.from_id)]
+            end = writer.nodes[NodeKey(Label(edge.to_label), taken.event.scope, edge.to_id)]
+            by_type.setdefault(edge.type, []).append({"a": start.eid, "b": end.eid, "event": taken.event.id})
+    for kind, rows in by_type.items():
+        writer.disconnect({row["eid"] for row in writer.run(EDGES_OF[kind], rows=rows)})
 
 
-def _own_to_stubs(writer: Writer, made: Iterable[tuple[Stored, Manifest, Cause]], out: Unfolded) -> None:
+def _own_to_stubs(writer: Writer, made: Iterable[Made], out: Unfolded) -> None:
     at: dict[str, int] = {}
     resets: list[Row] = []
-    for event, manifest, cause in made:
+    for taken, manifest in made:
         for label, one in manifest.nodes:
-            key = NodeKey(Label(label), event.scope, one)
-            node = writer.nodes[key]
+            node = writer.nodes[NodeKey(Label(label), taken.event.scope, one)]
             node.at = node.recorded_at = None
-            at[one] = cause.at
-            resets.append({"eid": node.eid, "label": label, "props": {"scope": event.scope, "id": one}})
+            at[one] = taken.cause.at
+            resets.append({"eid": node.eid, "label": label, "props": {"scope": taken.event.scope, "id": one}})
     if not resets:
         return
     for row in writer.run(PLACES, eids=[row["eid"] for row in resets]):
@@ -210,21 +217,26 @@ def _own_to_stubs(writer: Writer, made: Iterable[tuple[Stored, Manifest, Cause]]
     writer.run(RESET, rows=resets)
 
 
-def _forget_said(writer: Writer, made: Sequence[tuple[Stored, Manifest, Cause]], out: Unfolded) -> None:
-    said = [(event.scope, one, cause) for event, manifest, cause in made for one in manifest.assertions]
-    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(said)]
+def _forget_said(writer: Writer, made: Sequence[Made], out: Unfolded) -> None:
+    said = [(taken, one) for taken, manifest in made for one in manifest.assertions]
+    rows = [{"i": i, "scope": taken.event.scope, "id": one} for i, (taken, one) in enumerate(said)]
     for row in writer.run(FORGET_ASSERTIONS, rows=rows) if rows else ():
-        scope, _, cause = said[row["i"]]
-        key = SlotKey(scope, row["slot"])
-        out.facts.slots[key] = cause
-        out.since[key] = min(row["at"], out.since.get(key, row["at"]))
+        taken = said[row["i"]][0]
+        key = SlotKey(taken.event.scope, row["slot"])
+        out.facts.slots[key] = taken.cause
+        if taken.forget:
+            out.since[key] = min(row["at"], out.since.get(key, row["at"]))
         if row["fact"] is not None:
             out.facts.reduced.add(row["fact"])
-    taken = [(event.scope, one, cause) for event, manifest, cause in made for one in manifest.retractions]
-    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(taken)]
+    _forget_retractions(writer, made, out)
+
+
+def _forget_retractions(writer: Writer, made: Sequence[Made], out: Unfolded) -> None:
+    ours = [(taken.event.scope, one, taken.cause) for taken, manifest in made for one in manifest.retractions]
+    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(ours)]
     named: list[tuple[str, str, Cause]] = []
     for row in writer.run(FORGET_RETRACTIONS, rows=rows) if rows else ():
-        scope, _, cause = taken[row["i"]]
+        scope, _, cause = ours[row["i"]]
         if row["assertion"] is not None:
             named.append((scope, row["assertion"], cause))
         elif row["slot"] is not None:

@@ -1,0 +1,133 @@
+"""Every statement of the sinks finds what it wants by a key or an index, at a cost that does not grow."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sink_world import World, world
+
+import memstream.sinks
+from memstream.schemas.ids import event_key, named_id
+from memstream.schemas.patch import Label
+from memstream.settings import Settings
+from memstream.sinks.migrations import migrate
+from memstream.sinks.sessions import NEIGHBOURS
+from memstream.sinks.slots import CURRENT
+from memstream.sinks.statements import REGISTRY, Statement
+from memstream.sinks.unfold import EDGES_OF
+
+for module in pkgutil.iter_modules(memstream.sinks.__path__):
+    importlib.import_module(f"memstream.sinks.{module.name}")
+
+# what walks all nodes, all of a label or all of a type
+SCANS = ("AllNodesScan", "LabelScan", "LabelsScan", "TypeScan", "RelationshipsScan", "RelationshipTypesScan")
+NAMES = ("rows", "slots", "eids", "keys", "scopes", "ids")
+PARAMETERS: dict[str, Any] = {name: [] for name in NAMES} | {
+    "topic": "t",
+    "partition": 0,
+    "partitions": 1,
+    "worker": "w",
+    "offset": 1,
+    "event": "e",
+    "scope": "s",
+    "props": {},
+    "name": "n",
+    "version": 1,
+    "dimensions": 1,
+}
+
+
+@pytest.fixture
+def graph(stack: Settings, scope: str) -> Iterator[World]:
+    """A scope of this test alone, in a graph that has its indexes."""
+    with world(stack, scope) as made:
+        migrate(made.store.driver, made.store.database)
+        yield made
+
+
+def operators(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All operators of a plan."""
+    yield plan
+    for child in plan.get("children", ()):
+        yield from operators(child)
+
+
+def hits(graph: World, what: Statement, **parameters: Any) -> int:
+    """How often the store was asked while the statement ran."""
+    text = "PROFILE " + what.text
+    with graph.store.driver.session(database=graph.store.database) as session:
+        result = session.run(text, parameters)  # type: ignore[arg-type]
+        return sum(step["args"].get("DbHits", 0) for step in operators(result.consume().profile or {}))
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_a_statement_never_scans(stack: Settings, shared_graph: World, name: str) -> None:
+    """No plan walks all nodes, all nodes of a label or all relationships of a type."""
+    result = shared_graph.store.driver.execute_query(
+        "EXPLAIN " + REGISTRY[name].text,  # type: ignore[arg-type]
+        PARAMETERS,
+        database_=shared_graph.store.database,
+    )
+    found = [step["operatorType"].split("@")[0] for step in operators(dict(result.summary.plan or {}))]
+    assert found
+    assert not [kind for kind in found if any(scan in kind for scan in SCANS)]
+
+
+@pytest.fixture(scope="module")
+def shared_graph(stack: Settings) -> Iterator[World]:
+    """One world for all plans: nothing is written."""
+    with world(stack, "tests/plans") as made:
+        migrate(made.store.driver, made.store.database)
+        yield made
+
+
+def test_a_neighbour_in_a_long_session_costs_what_it_costs_in_a_short_one(graph: World) -> None:
+    """Among 1,000 messages of a session the neighbours of one are found with a few look-ups."""
+    order = graph.say("x", 0)
+    graph.rows(
+        "UNWIND range(1, 1000) AS i CREATE (:Message {scope: $scope, id: 'm' + i, session_id: 's', at: 0, "
+        "order: right('00000' + i, 5)})"
+    )
+    rows = [{"i": 0, "scope": order.scope, "session": "s", "order": "00500", "id": "m500"}]
+    assert hits(graph, NEIGHBOURS, rows=rows) < 50
+
+
+def test_a_slot_with_a_long_history_shows_its_current_versions_alone(graph: World) -> None:
+    """Of 500 versions 499 are closed, and are not looked at."""
+    graph.rows(
+        "UNWIND range(1, 500) AS i CREATE (f:Fact {scope: $scope, id: 'f' + i, slot: 'slot', at: i}) "
+        "FOREACH (_ IN CASE WHEN i = 500 THEN [1] ELSE [] END | SET f.current = true)"
+    )
+    assert hits(graph, CURRENT["Fact"], slots=[{"i": 0, "scope": graph.scope, "slot": "slot"}]) < 30
+
+
+def test_taking_back_an_event_does_not_walk_the_edges_of_a_hub(graph: World) -> None:
+    """Among 1,000 messages of a session the one edge of an event is found from its other end."""
+    chat = named_id("session", graph.scope, "s")
+    graph.apply(*(graph.say(f"m{i}", i, session="s").message() for i in range(20)))
+    graph.rows(
+        "MATCH (c:Conversation {scope: $scope, id: $chat}) UNWIND range(1, 1000) AS i "
+        "CREATE (c)-[:HAS_MESSAGE {event: 'other'}]->(:Message {scope: $scope, id: 'n' + i})",
+        chat=chat,
+    )
+    key = event_key(graph.scope, "tests", "m7")
+    (ends,) = graph.rows(
+        "MATCH (c:Conversation {scope: $scope, id: $chat}), (m:Message {scope: $scope, id: $key}) "
+        "RETURN elementId(c) AS a, elementId(m) AS b",
+        chat=chat,
+        key=key,
+    )
+    assert hits(graph, EDGES_OF["HAS_MESSAGE"], rows=[ends | {"event": key}]) < 50
+
+
+def test_a_node_that_everybody_names_is_not_written_each_time(graph: World) -> None:
+    """A hundredth mention leaves the entity as it is: its own change is where its name was first said."""
+    graph.apply(graph.say("m0", 0).message().mention("Ann"))
+    for batch in range(1, 4):
+        graph.apply(*(graph.say(f"m{batch}{i}", batch * 10 + i).message().mention("Ann") for i in range(5)))
+    (row,) = graph.rows(f"MATCH (e:{Label.ENTITY} {{scope: $scope}}) WHERE e.id IS NOT NULL RETURN e")
+    assert (row["e"]["at"], row["e"]["changed"]) == (0, 0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import tomllib
 from dataclasses import replace
+from importlib import resources
 
 import orjson
 
-from memstream.extractors.lexicon import lexicon
-from memstream.extractors.reading import Reading, Ref
+from memstream.extractors.lexicon import lexicon, words
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import Ref
 from memstream.extractors.session import Known, Question, Session, clean
 from memstream.extractors.values import (
     first_email,
@@ -22,61 +26,25 @@ from memstream.extractors.values import (
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion, Turn
 
-_QUESTIONS: tuple[tuple[str, str], ...] = (
-    (r"where (?:do|does|did) (?P<s>.+?) live|where (?:are|is) (?P<s2>you|he|she) (?:based|living|from now)|city of residence|which city|what city|your (?:home )?address", "lives_in"),
-    (r"where (?:do|does) (?P<s>you|he|she|they|[\w ]+?) work|who (?:do|does) (?P<s2>you|he|she) work for|first day where|(?:which|what) company|your employer", "works_at"),
-    (r"what(?:'s| is| was) (?P<s>your|his|her|[\w ]+?'s) (?:job|role|title|position)|what (?:do|does) (?P<s2>you|he|she) do\b|in what role|job title", "has_role"),
-    (r"who(?:'s| is) (?P<s>your|his|her|their) (?:manager|boss|line manager)|who (?:do|does) (?P<s2>you|he|she) report to|who your manager is", "managed_by"),
-    (r"who (?:runs|leads|manages|heads|organi[sz]es|chairs|is in charge of|'s in charge of) (?P<s>[^?]+)", "managed_by"),
-    (r"who owns (?P<s>[^?]+)|who does (?P<s2>[^?]+?) belong to", "owned_by"),
-    (r"who (?:wrote|built|made|created|designed|painted) (?P<s>[^?]+)|who should the page name as author", "created!"),
-    (r"who founded (?P<s>[^?]+)", "founded!"),
-    (r"where(?:'s| is| are) (?P<s>the [\w -]+|it|[A-Z][\w &'-]+?)(?: (?:based|located|held|taking place|housed|kept))?\s*\?|where the [\w ]+ is based", "located_in"),
-    (r"(?:where|what) (?:does|do|is) (?P<s>it|that|[\w -]+?) (?:run|hosted|running)(?: on)?\b", "runs_on"),
-    (r"(?:which|what) version (?:is|does|should|are) (?P<s>[\w -]+?)(?: on| at| run| running|\?)|(?:which|what) version", "has_version"),
-    (r"when(?:'s| is) (?P<s>[^?]+?) due|what(?:'s| is) the deadline|by when", "has_deadline"),
-    (r"when(?:'s| is| does) (?P<s>the [\w -]+|it)(?: scheduled| planned| start| happening)?\s*\?", "scheduled_for"),
-    (r"how old (?:are|is) (?P<s>you|he|she|[\w ]+)", "has_age"),
-    (r"(?:what(?:'s| is) (?P<s>your) name|(?:may i|can i) have your name|who am i (?:talking|speaking) (?:to|with)|what (?:should|shall|may|can) i call you)", "has_name"),
-    (r"(?P<s>your|his|her|[\w ]+'s) (?:e-?mail|mail) address|(?:which|what) e-?mail|e-?mail\?", "has_email"),
-    (r"(?P<s>your|his|her|[\w ]+'s) (?:phone|number|mobile)\b|(?:which|what) number\b", "has_phone"),
-    (r"(?:which|what) time ?zone", "has_timezone"),
-    (r"where did (?P<s>you|he|she) (?:study|graduate|go to (?:school|university|college))|which (?:university|college|school)", "studied_at"),
-    (r"(?:any|which|what)(?: other)? allerg|allergic to (?:anything|something)", "allergic_to"),
-    (r"(?:which|what)(?: other)? languages|languages\?", "speaks"),
-    (r"what(?:'s| is) the budget|how big is the budget|budget\?", "has_budget"),
-    (r"how much (?:does|is|did) (?P<s>[\w ]+?)(?: cost)?\?|what does (?P<s2>[\w ]+?) cost", "costs"),
-    (r"(?:anything|what) (?:else )?(?:it|does (?P<s>[\w -]+?)) depends? on|what does it need", "depends_on"),
-    (r"who fixed (?P<s>[^?]+)|what fixed (?P<s2>[^?]+)", "fixed_by"),
-    (r"what(?:'s| was| is)? ?(?:the (?:root )?cause|caused (?P<s>[^?]+))|root cause\?", "caused_by"),
-    (r"where (?:were|was) (?P<s>you|he|she) born", "born_in"),
-    (r"when (?:were|was) (?P<s>you|he|she) born|date of birth|your birthday", "born_on"),
-    (r"who is (?P<s>your) (?:wife|husband|partner)", "partner_of"),
-    (r"what(?:'s| is) blocking (?P<s>[^?]+)|who(?:'s| is) blocking (?P<s2>[^?]+)", "blocked_by"),
-)  # fmt: skip
-_COMPILED = tuple((re.compile(pattern, re.I), predicate) for pattern, predicate in _QUESTIONS)
+
+@functools.cache
+def _questions() -> tuple[tuple[re.Pattern[str], str], ...]:
+    raw = tomllib.loads((resources.files("memstream.extractors") / "questions.toml").read_text(encoding="utf-8"))
+    return tuple(
+        (re.compile(pattern, re.I), row["predicate"]) for row in raw["question"] for pattern in row["patterns"]
+    )
+
+
 _SENTENCE = re.compile(r"[^.!?\n]*\?")
 _LITERAL = {
     "has_version": first_version, "has_email": first_email, "has_phone": first_phone, "has_timezone": first_timezone,
     "has_budget": first_money, "costs": first_money,
 }  # fmt: skip
-_PERSON = frozenset(
-    [
-        "lives_in",
-        "works_at",
-        "has_role",
-        "has_age",
-        "has_name",
-        "has_email",
-        "has_phone",
-        "has_timezone",
-        "studied_at",
-        "allergic_to",
-        "speaks",
-        "born_in",
-        "born_on",
-        "partner_of",
-    ]
+_PERSON = words(
+    """
+    lives_in works_at has_role has_age has_name has_email has_phone has_timezone studied_at allergic_to speaks
+    born_in born_on partner_of
+    """
 )
 _ANSWER_TYPES = {
     "lives_in": ("Location",), "works_at": ("Organization",), "managed_by": ("Person", "Organization"), "owned_by": ("Person", "Organization"),
@@ -90,7 +58,7 @@ def ask(reading: Reading) -> Question | None:
     """The last question of a message that a short answer would complete, if it is one of the kinds known."""
     found: Question | None = None
     for sentence in _SENTENCE.finditer(reading.tree.text):
-        for pattern, predicate in _COMPILED:
+        for pattern, predicate in _questions():
             m = pattern.search(sentence[0])
             if m is not None:
                 found = Question(

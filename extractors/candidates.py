@@ -5,125 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memstream.extractors.identifiers import identify
-from memstream.extractors.lexicon import lexicon, vocabulary
+from memstream.extractors.lexicon import lexicon, vocabulary, words
 from memstream.extractors.tree import Tree
 
 NER_TYPES = {
     "PERSON": "Person", "ORG": "Organization", "GPE": "Location", "LOC": "Location", "FAC": "Location",
     "EVENT": "Event", "PRODUCT": "Object", "WORK_OF_ART": "Object", "LAW": "Object", "NORP": "Organization",
 }  # fmt: skip
-TITLES = frozenset(["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame", "herr", "frau", "señor", "señora", "mme", "mlle", "mx", "rev", "fr", "sister", "brother", "captain", "sergeant", "auntie", "uncle", "aunt", "tante", "oma", "opa"])  # fmt: skip
-_INNER = frozenset(
-    [
-        "de",
-        "da",
-        "do",
-        "dos",
-        "das",
-        "del",
-        "della",
-        "der",
-        "den",
-        "di",
-        "du",
-        "el",
-        "la",
-        "le",
-        "les",
-        "van",
-        "von",
-        "bin",
-        "ibn",
-        "al",
-        "y",
-        "e",
-        "af",
-        "av",
-        "zu",
-        "of",
-        "the",
-        "&",
-        "and",
-        "'t",
-        "ter",
-        "ten",
-        "st.",
-        "st'",
-    ]
+TITLES = words(
+    """
+    mr mrs ms miss dr prof professor sir dame herr frau señor señora mme mlle mx rev fr sister brother captain
+    sergeant auntie uncle aunt tante oma opa
+    """
+)  # fmt: skip
+_INNER = words(
+    """
+    de da do dos das del della der den di du el la le les van von bin ibn al y e af av zu of the & and 't ter ten
+    st. st'
+    """
 )
-_NEVER = frozenset(
-    [
-        "i",
-        "i'm",
-        "i'll",
-        "i've",
-        "i'd",
-        "ok",
-        "okay",
-        "yes",
-        "no",
-        "hi",
-        "hello",
-        "hey",
-        "thanks",
-        "thank",
-        "please",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "am",
-        "pm",
-        "christmas",
-        "easter",
-        "fyi",
-        "btw",
-        "eod",
-        "asap",
-        "lol",
-        "omg",
-        "todo",
-        "note",
-        "ps",
-        "re",
-        "tl;dr",
-        "faq",
-        "cv",
-        "eta",
-    ]
+_NEVER = words(
+    """
+    i i'm i'll i've i'd ok okay yes no hi hello hey thanks thank please monday tuesday wednesday thursday friday
+    saturday sunday january february march april june july august september october november december mon tue wed
+    thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec am pm christmas easter fyi btw eod asap lol omg
+    todo note ps re tl;dr faq cv eta
+    """
 )
 
 

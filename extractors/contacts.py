@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from memstream.extractors.conditions import is_team
 from memstream.extractors.frames import Frame
+from memstream.extractors.lexicon import words
 from memstream.extractors.nominals import kin_word, role_head, say_role
-from memstream.extractors.patterns import is_team
-from memstream.extractors.reading import FIRST, Named, Reading, Ref
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import FIRST, Named, Ref
 from memstream.extractors.values import EMAIL, PHONE, TIMEZONE, first_email, first_phone
 
 _BREAK = re.compile(r"[\n;|]|(?<=[.!?])\s")
@@ -117,7 +119,7 @@ def match_fragments(reading: Reading) -> None:
             start = end
 
 
-_SEPARATORS = frozenset({",", ":", "-", "–", "—", "(", "=", "/", "|"})
+_SEPARATORS = words(", : - – — ( = / |")
 
 
 def _piece_end(reading: Reading, start: int) -> int:

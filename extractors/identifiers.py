@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from memstream.extractors.lexicon import words
+
 KEBAB = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 PHONE = re.compile(
@@ -23,133 +25,19 @@ REGION = re.compile(
 )
 ERROR_CODE = re.compile(r"(?:E[A-Z]{4,}|ORA-\d{3,5}|[A-Z]+_ERROR|[A-Z][a-zA-Z]+(?:Error|Exception))")
 VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.]+)?|v\d+|\d+\.\d+")
-_COMMON = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "back",
-        "bed",
-        "by",
-        "co",
-        "cut",
-        "de",
-        "down",
-        "end",
-        "ex",
-        "eyed",
-        "for",
-        "free",
-        "full",
-        "great",
-        "half",
-        "hand",
-        "high",
-        "home",
-        "in",
-        "kick",
-        "law",
-        "life",
-        "like",
-        "line",
-        "long",
-        "low",
-        "made",
-        "mail",
-        "mid",
-        "non",
-        "of",
-        "off",
-        "on",
-        "one",
-        "open",
-        "out",
-        "over",
-        "part",
-        "past",
-        "person",
-        "pre",
-        "re",
-        "read",
-        "same",
-        "self",
-        "semi",
-        "set",
-        "short",
-        "side",
-        "sign",
-        "sub",
-        "term",
-        "the",
-        "third",
-        "time",
-        "to",
-        "two",
-        "under",
-        "up",
-        "us",
-        "well",
-        "wide",
-        "year",
-        "stand",
-        "follow",
-        "call",
-        "sit",
-        "check",
-        "drop",
-        "plug",
-        "pop",
-        "log",
-        "run",
-        "thank",
-        "spin",
-        "grown",
-        "old",
-        "year",
-        "t",
-        "e",
-        "g",
-        "so",
-        "first",
-        "second",
-        "last",
-        "tax",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "twenty",
-        "thirty",
-        "forty",
-        "fifty",
-        "sixty",
-        "seventy",
-        "eighty",
-        "ninety",
-    ]
+_COMMON = words(
+    """
+    a an and as at back bed by co cut de down end ex eyed for free full great half hand high home in kick law life
+    like line long low made mail mid non of off on one open out over part past person pre re read same self semi set
+    short side sign sub term the third time to two under up us well wide year stand follow call sit check drop plug
+    pop log run thank spin grown old year t e g so first second last tax three four five six seven eight nine ten
+    twenty thirty forty fifty sixty seventy eighty ninety
+    """
 )
-_NOUNS = frozenset({"feed", "seed", "shed", "embed", "table", "billing", "pricing", "reporting", "routing", "logging"})
+_NOUNS = words("feed seed shed embed table billing pricing reporting routing logging")
 _SUFFIXES = ("ed", "ing", "ly", "able", "ish")
-_CLOUD = frozenset(
-    [
-        "us-east",
-        "us-west",
-        "eu-west",
-        "eu-central",
-        "eu-north",
-        "eu-south",
-        "ap-south",
-        "ap-east",
-        "ap-southeast",
-        "ap-northeast",
-        "ca-central",
-    ]
+_CLOUD = words(
+    "us-east us-west eu-west eu-central eu-north eu-south ap-south ap-east ap-southeast ap-northeast ca-central"
 )
 
 

@@ -54,6 +54,11 @@ def lexicon() -> Lexicon:
     )
 
 
+def words(text: str) -> frozenset[str]:
+    """A set of words from a text with spaces between them."""
+    return frozenset(text.split())
+
+
 def _any_of(phrases: list[str]) -> re.Pattern[str]:
     return re.compile("|".join(rf"(?<!\w){re.escape(p.strip())}(?!\w)" for p in phrases), re.I)
 

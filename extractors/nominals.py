@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from memstream.extractors.conditions import is_team
 from memstream.extractors.frames import Frame
-from memstream.extractors.lexicon import lexicon
-from memstream.extractors.patterns import is_team
-from memstream.extractors.reading import Reading, Ref
+from memstream.extractors.lexicon import lexicon, words
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import Ref
 from memstream.extractors.session import Known
 from memstream.extractors.values import number
 
 _ORG_PREPS = frozenset({"at", "with", "for", "of", "in"})
 _AGENT_NOUNS = {"founder": "founded", "co-founder": "founded", "cofounder": "founded", "author": "created",
                 "creator": "created", "maintainer": "works_on", "owner": "owned_by", "member": "member_of"}  # fmt: skip
-_TEAM_HEADS = frozenset({"head", "lead", "leader", "manager", "boss", "chair", "captain", "organiser", "organizer"})
+_TEAM_HEADS = words("head lead leader manager boss chair captain organiser organizer")
 
 
 def match_nominals(reading: Reading) -> None:
@@ -238,49 +239,10 @@ def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
     return " ".join(text.split()), org
 
 
-_SOCIETIES = frozenset(
-    [
-        "club",
-        "society",
-        "association",
-        "union",
-        "choir",
-        "band",
-        "board",
-        "committee",
-        "council",
-        "league",
-        "guild",
-        "rowers",
-        "seals",
-        "pta",
-        "orchestra",
-    ]
+_SOCIETIES = words(
+    "club society association union choir band board committee council league guild rowers seals pta orchestra"
 )
-_WEAK = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "our",
-        "my",
-        "your",
-        "his",
-        "her",
-        "its",
-        "their",
-        "new",
-        "old",
-        "current",
-        "former",
-        "own",
-        "same",
-        "other",
-        "only",
-        "first",
-        "late",
-    ]
-)
+_WEAK = words("the a an our my your his her its their new old current former own same other only first late")
 
 
 def _company(known: Known) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from memstream.extractors.frames import Frame
-from memstream.extractors.reading import Reading, Ref
+from memstream.extractors.lexicon import words
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import Ref
 from memstream.extractors.session import clean
 from memstream.schemas.extraction import ExtractedPreference, Polarity
 
@@ -57,42 +59,13 @@ _GONE_OFF = re.compile(
     rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\bin the last\b))",
     re.I,
 )
-_BAD = frozenset(
-    [
-        "i",
-        "you",
-        "it",
-        "he",
-        "she",
-        "they",
-        "we",
-        "this",
-        "that",
-        "there",
-        "me",
-        "him",
-        "us",
-        "them",
-        "what",
-        "who",
-        "no",
-        "one",
-        "not",
-        "nothing",
-        "anything",
-        "everything",
-        "way",
-        "more",
-        "less",
-        "problem",
-        "need",
-        "idea",
-        "worries",
-        "doubt",
-        "longer",
-    ]
+_BAD = words(
+    """
+    i you it he she they we this that there me him us them what who no one not nothing anything everything way more
+    less problem need idea worries doubt longer
+    """
 )
-_DROP = frozenset({"a", "an", "the", "my", "our", "your", "those", "these", "some", "any", "to"})
+_DROP = words("a an the my our your those these some any to")
 
 
 def match_preferences(reading: Reading) -> None:

@@ -12,7 +12,8 @@ from memstream.extractors.nominals import match_nominals
 from memstream.extractors.patterns import match_frames
 from memstream.extractors.preferences import match_preferences
 from memstream.extractors.reader_input import Parsed, Piece
-from memstream.extractors.reading import Named, Reading
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import Named
 from memstream.extractors.session import Known, Session
 from memstream.extractors.structured import match_headed_lists, read_structure
 from memstream.extractors.surface import match_surfaces

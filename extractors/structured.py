@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from memstream.extractors.reading import Reading, Ref
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import Ref
 from memstream.extractors.session import Session
 from memstream.extractors.textprep import parse_json
-from memstream.extractors.tool_results import RecordFacts, read_result, text_records
+from memstream.extractors.tool_results import RecordFacts, read_result, record_table, text_records
 from memstream.extractors.values import first_email, first_money, first_phone, first_version, language
 from memstream.schemas.extraction import EntityName, Extraction, Mention, Turn
 
@@ -42,23 +43,6 @@ def _extraction(turn: Turn, session: Session, facts: RecordFacts) -> Extraction:
     return Extraction(mentions=tuple(mentions), assertions=facts.assertions)
 
 
-# head of a list: (predicate, type of the items or None for literals, whether the item is the subject)
-_HEADS: dict[str, tuple[str, str | None, bool]] = {
-    "members": ("member_of", "Person", True), "member": ("member_of", "Person", True), "team": ("member_of", "Person", True),
-    "still in": ("member_of", "Person", True), "in": ("member_of", "Person", True),
-    "in attendance": ("attended", "Person", True), "attendees": ("attended", "Person", True), "present": ("attended", "Person", True),
-    "languages": ("speaks", None, False), "allergies": ("allergic_to", None, False), "allergic to": ("allergic_to", None, False),
-    "colleagues": ("knows", "Person", False), "friends": ("friend_of", "Person", False),
-    "depends on": ("depends_on", "Object", False), "dependencies": ("depends_on", "Object", False),
-    "owner": ("owned_by", "", False), "maintainer": ("works_on", "Person", True), "author": ("created", "Person", True),
-    "manager": ("managed_by", "Person", False), "version": ("has_version", None, False), "budget": ("has_budget", None, False),
-    "yearly budget": ("has_budget", None, False), "cost": ("costs", None, False), "fee": ("costs", None, False),
-    "price": ("costs", None, False), "deadline": ("has_deadline", None, False), "due": ("has_deadline", None, False),
-    "email": ("has_email", None, False), "phone": ("has_phone", None, False), "day job": ("works_at", "Organization", False),
-    "employer": ("works_at", "Organization", False), "cause": ("caused_by", "", False), "root cause": ("caused_by", "", False),
-    "fix": ("fixed_by", "", False), "status": ("has_status", None, False), "location": ("located_in", "Location", False),
-    "venue": ("located_in", "Location", False), "host": ("runs_on", "Object", False),
-}  # fmt: skip
 _HEAD = re.compile(r"(?:^|[\n.;!?]|[-•*])\s*(?P<h>[A-Za-z][A-Za-z ]{1,20}?)\s*[:=]\s+", re.M)
 _MINE = frozenset({"languages", "allergies", "allergic to", "colleagues", "friends", "day job", "employer"})
 
@@ -68,7 +52,7 @@ def match_headed_lists(reading: Reading) -> None:
     text = reading.tree.text
     for m in _HEAD.finditer(text):
         head = m["h"].lower().strip()
-        spec = _HEADS.get(head)
+        spec = record_table("heads").get(head)
         if spec is None:
             continue
         end = min((e for e in (text.find(c, m.end()) for c in ("\n", ". ", "; ")) if e >= 0), default=len(text))
@@ -77,7 +61,7 @@ def match_headed_lists(reading: Reading) -> None:
             _items(reading, holder, spec, m.end(), end)
 
 
-def _holder(reading: Reading, head: str, position: int, spec: tuple[str, str | None, bool]) -> Ref | None:
+def _holder(reading: Reading, head: str, position: int, spec: tuple[str, str, bool]) -> Ref | None:
     if head in _MINE:
         return Ref(reading.speaker, "")
     before = [n for n in reading.named if reading.tree.at[n.span.start] < position]
@@ -93,16 +77,16 @@ def _holder(reading: Reading, head: str, position: int, spec: tuple[str, str | N
     return None
 
 
-def _items(reading: Reading, holder: Ref, spec: tuple[str, str | None, bool], start: int, end: int) -> None:
+def _items(reading: Reading, holder: Ref, spec: tuple[str, str, bool], start: int, end: int) -> None:
     predicate, kind, inverse = spec
     text = reading.tree.text[start:end]
-    if kind is None:
+    if not kind:
         for value in _literals(predicate, text, reading, start, end):
             reading.say(holder, predicate, value, presupposed=True, rule="list", dated=False)
         return
     tree = reading.tree
     for n in reading.named:
-        if start <= tree.at[n.span.start] < end and (not kind or n.known.type == kind) and n.known is not holder.known:
+        if start <= tree.at[n.span.start] < end and (kind in ("any", n.known.type)) and n.known is not holder.known:
             before = tree.lower[n.span.start - 1] if n.span.start else ""
             if before not in (",", ":", "and", "&", "+", ";", "=", "\n", "-") and tree.at[n.span.start] > start + 1:
                 continue

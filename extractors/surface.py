@@ -9,9 +9,10 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 
+from memstream.extractors.conditions import is_team
 from memstream.extractors.lexicon import lexicon
-from memstream.extractors.patterns import is_team
-from memstream.extractors.reading import Named, Reading, Ref
+from memstream.extractors.reading import Reading
+from memstream.extractors.references import Named, Ref
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.errors import SettingsError
 

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from memstream.extractors.lexicon import words
+
 MONTHS = {
     name: number
     for number, names in enumerate(
@@ -97,7 +99,7 @@ _LEAD = re.compile(
 )
 START = frozenset({"since", "ever since", "from", "as of", "as from", "starting", "effective"})
 END = frozenset({"until", "till", "til", "up to", "through"})
-_AMBIGUOUS = frozenset({"may", "march", "mar", "sat", "sun", "mon", "wed", "dec", "jan", "oct", "sep", "jun", "august"})
+_AMBIGUOUS = words("may march mar sat sun mon wed dec jan oct sep jun august")
 
 
 @dataclass(frozen=True, slots=True)

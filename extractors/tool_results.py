@@ -6,13 +6,17 @@ have one meaning. Measurements and everything else stay in the tool call itself.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
 from memstream.extractors.identifiers import identify
+from memstream.extractors.lexicon import words
 from memstream.extractors.values import EMAIL, number
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion
 
@@ -27,60 +31,25 @@ _P, _O, _L, _E, _X = (
     EntityType.EVENT,
     EntityType.OBJECT,
 )
-_SUBJECTS = {
-    "service": _X, "resource": _X, "product": _X, "package": _X, "repo": _X, "repository": _X, "component": _X, "app": _X,
-    "application": _X, "host": _X, "hostname": _X, "server": _X, "database": _X, "project": _X, "device": _X, "ticket": _X,
-    "account": _O, "vendor": _O, "company": _O, "customer": _O, "supplier": _O, "organization": _O, "organisation": _O,
-    "patient": _P, "employee": _P, "person": _P, "contact": _P, "full_name": _P, "member": _P,
-    "trip": _E, "event": _E, "meeting": _E, "appointment": _E, "course": _E, "incident": _E, "exhibition": _E,
-}  # fmt: skip
-_PERSONAL = frozenset(
-    [
-        "dob",
-        "date_of_birth",
-        "title",
-        "rank",
-        "role",
-        "position",
-        "manager",
-        "line_manager",
-        "languages",
-        "employer",
-        "email",
-        "dept",
-        "department",
-    ]
+_PERSONAL = words(
+    "dob date_of_birth title rank role position manager line_manager languages employer email dept department"
 )
 _EVENTLIKE = frozenset(["start", "starts", "starts_at", "when", "venue", "date", "begins"])
-# field: (predicate, type of the other side or None for a literal, whether the field's value is the subject)
-_FIELDS: dict[str, tuple[str, EntityType | None, bool]] = {
-    "owner": ("owned_by", _O, False), "owned_by": ("owned_by", _O, False), "parent_company": ("owned_by", _O, False),
-    "version": ("has_version", None, False), "release": ("has_version", None, False),
-    "env": ("deployed_to", _X, False), "environment": ("deployed_to", _X, False), "region": ("deployed_to", _L, False),
-    "host": ("runs_on", _X, False), "platform": ("runs_on", _X, False), "os": ("runs_on", _X, False),
-    "node": ("runs_on", _X, False), "runs_on": ("runs_on", _X, False),
-    "requires": ("depends_on", _X, False), "depends_on": ("depends_on", _X, False), "dependencies": ("depends_on", _X, False),
-    "replaces": ("replaced_by", _X, True), "replaced_by": ("replaced_by", _X, False), "superseded_by": ("replaced_by", _X, False),
-    "author": ("created", _P, True), "maker": ("created", _P, True), "created_by": ("created", _P, True),
-    "maintainer": ("works_on", _P, True), "maintainers": ("works_on", _P, True), "assignee": ("works_on", _P, True),
-    "status": ("has_status", None, False), "state": ("has_status", None, False), "health": ("has_status", None, False),
-    "founder": ("founded", _P, True), "city": ("located_in", _L, False), "hq": ("located_in", _L, False),
-    "headquarters": ("located_in", _L, False), "location": ("located_in", _L, False), "venue": ("located_in", _L, False),
-    "site": ("located_in", _L, False), "manager": ("managed_by", _P, False), "line_manager": ("managed_by", _P, False),
-    "lead": ("managed_by", _P, False), "leader": ("managed_by", _P, False), "reports_to": ("managed_by", _P, False),
-    "title": ("has_role", None, False), "rank": ("has_role", None, False), "role": ("has_role", None, False),
-    "position": ("has_role", None, False), "job_title": ("has_role", None, False),
-    "employer": ("works_at", _O, False), "dept": ("member_of", _O, False), "department": ("member_of", _O, False),
-    "team": ("member_of", _O, False), "dob": ("born_on", None, False), "date_of_birth": ("born_on", None, False),
-    "email": ("has_email", None, False), "e_mail": ("has_email", None, False), "mail": ("has_email", None, False),
-    "phone": ("has_phone", None, False), "tel": ("has_phone", None, False), "mobile": ("has_phone", None, False),
-    "tz": ("has_timezone", None, False), "timezone": ("has_timezone", None, False), "time_zone": ("has_timezone", None, False),
-    "languages": ("speaks", None, False), "monthly_cost": ("costs", None, False), "annual_cost": ("costs", None, False),
-    "cost": ("costs", None, False), "price": ("costs", None, False), "fee": ("costs", None, False),
-    "budget": ("has_budget", None, False), "due": ("has_deadline", None, False), "due_date": ("has_deadline", None, False),
-    "deadline": ("has_deadline", None, False), "start": ("scheduled_for", None, False), "starts_at": ("scheduled_for", None, False),
-    "blocked_by": ("blocked_by", _X, False), "part_of": ("part_of", _X, False), "epic": ("part_of", _X, False),
-}  # fmt: skip
+
+
+@functools.cache
+def record_table(name: str) -> dict[str, tuple[str, str, bool]]:
+    """A table of records.toml: field or head to (predicate, type of the other side, whether that is the subject)."""
+    raw = tomllib.loads((resources.files("memstream.extractors") / "records.toml").read_text(encoding="utf-8"))
+    return {key: (row[0], row[1], bool(row[2])) for key, row in raw[name].items()}
+
+
+@functools.cache
+def _subjects() -> dict[str, EntityType]:
+    raw = tomllib.loads((resources.files("memstream.extractors") / "records.toml").read_text(encoding="utf-8"))
+    return {key: EntityType(kind) for key, kind in raw["subjects"].items()}
+
+
 _PERSON_ONLY = frozenset({"has_role", "works_at", "born_on", "speaks"})
 _SINCE = ("since", "employed_since", "deployed_at", "merged_at", "closed_at", "updated_since")
 _EMPTY = frozenset({"", "null", "none", "n/a", "-", "unknown", "???", "?", "tbd", "false", "true"})
@@ -188,7 +157,7 @@ def subject_of(record: dict[str, Any]) -> tuple[EntityName, str] | None:
         return None
     if "type" in record and _EVENTLIKE & set(record) and "start" in record and _text(record["type"]):
         return EntityName(_E, _text(record["type"])), "type"
-    for key, kind in _SUBJECTS.items():
+    for key, kind in _subjects().items():
         if key in record and _text(record[key]) and not (key == "host" and "service" in record):
             return EntityName(kind, _text(record[key]).split(" (")[0]), key
     name = _text(record.get("name"))
@@ -224,10 +193,11 @@ def _record_facts(record: dict[str, Any], rule: str) -> list[ExtractedAssertion]
     since = next((_date(record[k]) for k in _SINCE if _date(record.get(k))), None)
     out = []
     for key, value in record.items():
-        field = _FIELDS.get(key)
+        field = record_table("fields").get(key)
         if field is None or key == subject_key or (key == "title" and subject_key == "number"):
             continue
-        predicate, kind, inverse = field
+        predicate, kind_name, inverse = field
+        kind = EntityType(kind_name) if kind_name else None
         if (predicate in _PERSON_ONLY) != (subject.type is _P) and predicate in _PERSON_ONLY:
             continue
         if (predicate in ("located_in", "deployed_to") and subject.type is _P) or (
@@ -280,12 +250,12 @@ def _record_names(path: str, record: dict[str, Any]) -> Iterator[PathMention]:
     if found is not None:
         yield PathMention(found[0], f"{path}.{found[1]}", found[0].name)
     for key, value in record.items():
-        field = _FIELDS.get(key)
-        if found is None or field is None or field[1] is None or key == found[1]:
+        field = record_table("fields").get(key)
+        if found is None or field is None or not field[1] or key == found[1]:
             continue
         for text in _texts(value, field[0]):
             plain = EMAIL.sub("", text).strip(" <>()") or text
-            yield PathMention(EntityName(field[1], plain), f"{path}.{key}", text)
+            yield PathMention(EntityName(EntityType(field[1]), plain), f"{path}.{key}", text)
 
 
 def _texts(value: Any, predicate: str) -> list[str]:

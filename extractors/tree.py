@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from spacy.tokens import Doc
 
+from memstream.extractors.lexicon import words
+
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "X", "SYM", "ADJ"})
 
 
@@ -96,9 +98,7 @@ class Tree:
         return edge
 
 
-LEFT = frozenset(
-    ("det", "amod", "compound", "nummod", "poss", "nmod", "predet", "quantmod", "advmod", "npadvmod", "case", "punct")
-)
+LEFT = words("det amod compound nummod poss nmod predet quantmod advmod npadvmod case punct")
 
 
 def tree_of(doc: Doc, offset: int) -> Tree:

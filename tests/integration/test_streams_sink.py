@@ -74,7 +74,7 @@ class Graph:
         await until(enough, patience, f"{count} events in the graph", every=0.5)
 
     async def _one(self, query: str, **parameters: str) -> dict[str, int]:
-        records, _, _ = await self._driver.execute_query(query, parameters, database_=self._settings.neo4j_database)  # type: ignore[arg-type]
+        records, _, _ = await self._driver.execute_query(query, parameters, database_=self._settings.neo4j_database)
         return dict(records[0])
 
 

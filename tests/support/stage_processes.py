@@ -1,4 +1,4 @@
-"""Stage processes as the supervisor starts them, for tests that kill them."""
+"""Stage processes and their supervisor, for tests that kill them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import httpx
-import psutil
 
 from memstream.settings import Settings
 
@@ -37,7 +36,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
 
 
 class StageProcess:
-    """`python -m memstream.streams.stage`, its output in a file."""
+    """A process of ours, its output in a file."""
 
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self.process = process
@@ -45,18 +44,19 @@ class StageProcess:
 
     @classmethod
     async def start(cls, stage: str, log: Path, env: dict[str, str], instance: str = "0") -> StageProcess:
-        """Start one; it is not ready yet."""
+        """Start one stage without a supervisor; it is not ready yet."""
+        return await cls._start(("memstream.streams.stage", stage, "--instance", instance), log, env)
+
+    @classmethod
+    async def supervised(cls, log: Path, env: dict[str, str], stage: str = "all") -> StageProcess:
+        """Start `memstream worker`; its stages are not ready yet."""
+        return await cls._start(("memstream.cli", "worker", "--stage", stage), log, env)
+
+    @classmethod
+    async def _start(cls, words: tuple[str, ...], log: Path, env: dict[str, str]) -> StageProcess:
         with log.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "memstream.streams.stage",
-                stage,
-                "--instance",
-                instance,
-                stdout=output,
-                stderr=output,
-                env=env,
+                sys.executable, "-m", *words, stdout=output, stderr=output, env=env
             )
         return cls(process, log)
 
@@ -64,10 +64,6 @@ class StageProcess:
     def alive(self) -> bool:
         """Whether it runs."""
         return self.process.returncode is None
-
-    def children(self) -> list[psutil.Process]:
-        """The processes that it started."""
-        return psutil.Process(self.process.pid).children() if self.alive else []
 
     async def kill(self) -> None:
         """Kill -9."""

@@ -71,7 +71,7 @@ class PartitionSink:
 
     async def apply(self, records: Sequence[ConsumerRecord]) -> None:
         """Apply records, in transactions of bounded size; when this returns all of them are in the graph or refused."""
-        for batch in _cut(records, self._settings.sink_batch):
+        for batch in cut(records, self._settings.sink_batch):
             metrics.BATCH.labels(STAGE).observe(len(batch))
             await self._apply(batch)
 
@@ -167,7 +167,7 @@ def _count(records: Sequence[ConsumerRecord], applied: Applied) -> None:
         metrics.PATCH_BYTES.observe(len(record.value or b""))
 
 
-def _cut(records: Sequence[ConsumerRecord], most: int) -> Iterator[Sequence[ConsumerRecord]]:
+def cut(records: Sequence[ConsumerRecord], most: int) -> Iterator[Sequence[ConsumerRecord]]:
     """Batches of at most `most` records and about 16 MB."""
     start = size = 0
     for index, record in enumerate(records):

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import structlog
@@ -27,13 +27,25 @@ _STOP_SECONDS = 30.0
 _MOST_INSTANCES = 64
 
 
+Command = Callable[[str, str], Sequence[str]]
+"""The command line of a stage, under the name of an instance."""
+
+
+def stage_command(stage: str, instance: str) -> Sequence[str]:
+    """A stage in a process of its own, which ends when its standard input does."""
+    return (sys.executable, "-m", "memstream.streams.stage", stage, "--instance", instance, "--until-eof")
+
+
 class Supervisor:
     """Runs the stages given, each as a process of its own, until it is told to stop."""
 
-    def __init__(self, settings: Settings, stages: Sequence[str], processes: int = 0) -> None:
+    def __init__(
+        self, settings: Settings, stages: Sequence[str], processes: int = 0, command: Command = stage_command
+    ) -> None:
         self._settings = settings
         self._stages = stages
         self._processes = processes
+        self._command = command
         self._gave_up = False
 
     def run(self) -> int:
@@ -47,7 +59,7 @@ class Supervisor:
         for sign in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(sign, stop.set)
         with contextlib.ExitStack() as held:
-            instances = {stage: held.enter_context(_instance(self._settings, stage)) for stage in self._stages}
+            instances = {stage: held.enter_context(instance_name(self._settings, stage)) for stage in self._stages}
             await asyncio.gather(*(self._keep(stage, instances[stage], stop) for stage in self._stages))
 
     async def _keep(self, stage: str, instance: str, stop: asyncio.Event) -> None:
@@ -80,13 +92,7 @@ class Supervisor:
     async def _once(self, stage: str, instance: str, stop: asyncio.Event) -> int:
         """Run a stage to its end, or to ours."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "memstream.streams.stage",
-            stage,
-            "--instance",
-            instance,
-            "--until-eof",
+            *self._command(stage, instance),
             stdin=asyncio.subprocess.PIPE,  # its lifeline: it stops when we are gone
             start_new_session=True,  # Ctrl-C is for us to pass on
             env=self._environment(),
@@ -119,7 +125,7 @@ async def _stop(process: asyncio.subprocess.Process, stage: str) -> None:
 
 
 @contextlib.contextmanager
-def _instance(settings: Settings, stage: str) -> Iterator[str]:
+def instance_name(settings: Settings, stage: str) -> Iterator[str]:
     """A name that no other worker on this data directory has now, and that this one has again after a restart.
 
     Kafka knows members of a group by it: one that comes back under its name gets its partitions without a rebalance.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from memstream.query.models import BoardItem, BoardPage, PositionOut
+from memstream.query.models import Out, Page, PositionOut
 from memstream.query.params import OneListing
 from memstream.query.problems import RESPONSES
 from memstream.query.sessions import AFTER_ALL_TIMES
@@ -13,6 +13,31 @@ from memstream.query.statements import scoped
 from memstream.schemas.patch import Label
 
 router = APIRouter(prefix="/v1", tags=["boards"], responses=RESPONSES)
+
+
+class BoardItem(Out):
+    """Something on a board."""
+
+    id: str
+    item_id: str
+    kind: str | None = None
+    text: str | None = None
+    agent_id: str | None = None
+    time: str | None = None
+    claim: str | None = None
+    holder: str | None = None
+    lease_until: str | None = None
+    answer: str | None = None
+    answered_by: str | None = None
+    resolution: str | None = None
+    closed_by: str | None = None
+
+
+class BoardPage(Page):
+    """What is on a board, the newest first."""
+
+    items: list[BoardItem]
+
 
 # BoardItem by the index (scope, time), backwards.
 BOARD_ITEMS = scoped(

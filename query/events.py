@@ -5,14 +5,29 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from pydantic import Field
 
-from memstream.query.models import EventOut, PositionOut
+from memstream.query.models import Answer, PositionOut
 from memstream.query.params import OneReader
 from memstream.query.problems import RESPONSES, Kind, Problem, not_found
 from memstream.query.statements import scoped
 from memstream.schemas.ids import event_key
 
 router = APIRouter(prefix="/v1", tags=["events"], responses=RESPONSES)
+
+
+class EventOut(Answer):
+    """What became of an event."""
+
+    event_id: str = Field(examples=["018f3c5e-0001-7000-8000-000000000001"])
+    source: str | None = Field(None, examples=["memstream://agents/scout"])
+    id: str = Field(description="The event's key: hash of scope, source and id.")
+    type: str | None = None
+    visible: bool = Field(description="Whether reads see it: its offset is at or below the sealed one.")
+    verdict: str | None = Field(None, description="applied, empty or dead_lettered.", examples=["applied"])
+    reason: str | None = Field(None, description="Why it was dead-lettered, or what was cut.")
+    recorded_at: str | None = None
+
 
 _FIELDS = """
     e.id AS id, e.event_id AS event_id, e.source AS source, e.type AS type, e.verdict AS verdict,

@@ -129,19 +129,6 @@ class Preference(Out):
     sources: list[Source] | None = None
 
 
-class EventOut(Answer):
-    """What became of an event."""
-
-    event_id: str = Field(examples=["018f3c5e-0001-7000-8000-000000000001"])
-    source: str | None = Field(None, examples=["memstream://agents/scout"])
-    id: str = Field(description="The event's key: hash of scope, source and id.")
-    type: str | None = None
-    visible: bool = Field(description="Whether reads see it: its offset is at or below the sealed one.")
-    verdict: str | None = Field(None, description="applied, empty or dead_lettered.", examples=["applied"])
-    reason: str | None = Field(None, description="Why it was dead-lettered, or what was cut.")
-    recorded_at: str | None = None
-
-
 class Session(Out):
     """A conversation."""
 
@@ -243,24 +230,6 @@ class Entity(Out):
     aliases: list[str] = []
 
 
-class BoardItem(Out):
-    """Something on a board."""
-
-    id: str
-    item_id: str
-    kind: str | None = None
-    text: str | None = None
-    agent_id: str | None = None
-    time: str | None = None
-    claim: str | None = None
-    holder: str | None = None
-    lease_until: str | None = None
-    answer: str | None = None
-    answered_by: str | None = None
-    resolution: str | None = None
-    closed_by: str | None = None
-
-
 class Page(Answer):
     """A page of a listing, as of one position for all its pages."""
 
@@ -302,12 +271,6 @@ class TracePage(Page):
     """Traces."""
 
     items: list[Trace]
-
-
-class BoardPage(Page):
-    """What is on a board, the newest first."""
-
-    items: list[BoardItem]
 
 
 class SessionAnswer(Answer):

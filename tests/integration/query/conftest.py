@@ -19,6 +19,7 @@ from memstream.schemas.extraction import EntityType
 from memstream.schemas.ids import entity_id, event_key, hash_of, named_id, order_key
 from memstream.schemas.names import normalise_name
 from memstream.schemas.patch import (
+    AssertionKind,
     AssertionRow,
     Edge,
     EdgeRow,
@@ -196,6 +197,34 @@ class Say:
                 source_label=self.source[0] if self.source else None,
                 source_id=self.source[1] if self.source else None,
                 **more,
+            )
+        )
+        return self
+
+    def likes(self, holder: Thing, what: str) -> Say:
+        """The event says that somebody likes something."""
+        node = self.entity(holder)
+        slot = hash_of("slot", self.scope, node, "preference", what)
+        self.assertions.append(
+            AssertionRow(
+                id=hash_of("assertion", self.key, str(len(self.assertions))),
+                ordinal=len(self.assertions),
+                kind=AssertionKind.PREFERENCE,
+                slot=slot,
+                claim=hash_of("claim", self.scope, slot, "like"),
+                subject=node,
+                subject_name=holder.name,
+                subject_type=holder.type,
+                predicate="preference",
+                single=True,
+                value=what,
+                value_key="like",
+                said_at=self.time,
+                key=order_key(self.time, None, SOURCE, self.event_id, len(self.assertions)),
+                text=f"{holder.name} likes {what}",
+                source_label=self.source[0] if self.source else None,
+                source_id=self.source[1] if self.source else None,
+                props={"polarity": "like"},
             )
         )
         return self

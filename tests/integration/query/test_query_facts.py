@@ -182,3 +182,45 @@ async def test_entities_are_listed_and_searched(
     ]
     assert [e["name"] for e in (await _get(client, "/v1/entities", scope=scope, q="duar"))["items"]] == ["Ines Duarte"]
     assert (await _get(client, "/v1/entities", scope=scope, q='AND ) "'))["items"] == []
+
+
+async def test_sources_that_came_later_do_not_count_before(
+    world: World, client: httpx.AsyncClient, scope: str, things: Things
+) -> None:
+    """A fact that was said again has one source to a read as of the first time, and two now."""
+    person, org, _ = things
+    says = [
+        world.say(scope, day)
+        .message("talk", "Tom", f"Tom works at Pinecrest, {day}.")
+        .fact(person("Tom"), "works_at", org("Pinecrest"))
+        for day in (1, 2)
+    ]
+    world.tell(*says)
+    now = (await _get(client, "/v1/facts", scope=scope))["items"]
+    assert [(fact["support"], fact["said_last"][:10]) for fact in now] == [(2, "2026-03-02")]
+    before = (await _get(client, "/v1/facts", scope=scope, as_of=0))["items"]
+    assert [(fact["support"], fact["said_last"][:10]) for fact in before] == [(1, "2026-03-01")]
+    claim = now[0]["claim"]
+    assert len((await _get(client, f"/v1/facts/{claim}/sources", scope=scope))["sources"]) == 2
+    assert len((await _get(client, f"/v1/facts/{claim}/sources", scope=scope, as_of=0))["sources"]) == 1
+
+
+async def test_preferences_are_listed_and_recalled(
+    world: World, client: httpx.AsyncClient, scope: str, things: Things
+) -> None:
+    """With their holder and their sources; by holder; and in what recall knows of the holder."""
+    person, _, _ = things
+    said = (
+        world.say(scope, 1)
+        .message("talk", "Tom Hale", "I like short summaries.")
+        .likes(person("Tom Hale"), "short summaries")
+    )
+    world.tell(said)
+    for more in ({}, {"holder": "tom hale"}):
+        (found,) = (await _get(client, "/v1/preferences", scope=scope, **more))["items"]
+        assert (found["holder"]["name"], found["polarity"], found["object"]) == ("Tom Hale", "like", "short summaries")
+        assert [source["quote"] for source in found["sources"]] == ["I like short summaries."]
+    sources = await _get(client, f"/v1/facts/{found['claim']}/sources", scope=scope)
+    assert sources["text"] == "Tom Hale likes short summaries"
+    recalled = await _get(client, "/v1/recall", scope=scope, prompt="What does Tom Hale like?")
+    assert recalled["items"][0]["kind"] == "preference"

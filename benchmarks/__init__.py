@@ -1,0 +1,1 @@
+"""Rates, latencies and memory on this machine, each as a ratio inside one run: `python -m benchmarks`."""

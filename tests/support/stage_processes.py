@@ -50,7 +50,12 @@ class StageProcess:
     @classmethod
     async def supervised(cls, log: Path, env: dict[str, str], stage: str = "all") -> StageProcess:
         """Start `memstream worker`; its stages are not ready yet."""
-        return await cls._start(("memstream.cli", "worker", "--stage", stage), log, env)
+        return await cls.command(("worker", "--stage", stage), log, env)
+
+    @classmethod
+    async def command(cls, words: tuple[str, ...], log: Path, env: dict[str, str]) -> StageProcess:
+        """Start a command of `memstream`; it is not ready yet."""
+        return await cls._start(("memstream.cli", *words), log, env)
 
     @classmethod
     async def _start(cls, words: tuple[str, ...], log: Path, env: dict[str, str]) -> StageProcess:

@@ -47,9 +47,11 @@ _PERSON = words(
     """
 )
 _ANSWER_TYPES = {
-    "lives_in": ("Location",), "works_at": ("Organization",), "managed_by": ("Person", "Organization"), "owned_by": ("Person", "Organization"),
-    "created!": ("Person", "Organization"), "founded!": ("Person",), "located_in": ("Location",), "runs_on": ("Object",),
-    "studied_at": ("Organization",), "depends_on": ("Object",), "fixed_by": ("Person", "Object"), "born_in": ("Location",),
+    "lives_in": ("Location",), "works_at": ("Organization",), "managed_by": ("Person", "Organization"),
+    "owned_by": ("Person", "Organization"),
+    "created!": ("Person", "Organization"), "founded!": ("Person",), "located_in": ("Location",),
+    "runs_on": ("Object",), "studied_at": ("Organization",), "depends_on": ("Object",),
+    "fixed_by": ("Person", "Object"), "born_in": ("Location",),
     "partner_of": ("Person",), "blocked_by": ("Object", "Event", "Person"), "caused_by": (),
 }  # fmt: skip
 
@@ -80,7 +82,7 @@ def _subject(reading: Reading, m: re.Match[str], predicate: str) -> list[str]:
     if low in ("he", "she", "his", "her", "it", "they", "that", "their"):
         known = view.pronoun("it" if low == "that" else low, before)
     else:
-        known = reading.session.find(text) or view.definite(low.split()[-1] if low else "", "", before)
+        known = reading.session.find(text) or view.definite(low.split()[-1] if low else "", before)
     return [known.name, known.type] if known else []
 
 
@@ -137,11 +139,11 @@ def _answer_subject(reading: Reading, question: Question) -> Ref | None:
             if known.type in wanted and known.last >= reading.session.turn - 3 and known.type != "Person":
                 return Ref(known, "")
         return Ref(reading.speaker, "") if question.predicate in _PERSON else None
-    known = reading.session.find(question.subject[0], question.subject[1])
-    if known is None:
+    asked = reading.session.find(question.subject[0], question.subject[1])
+    if asked is None:
         known = Known(question.subject[0], question.subject[1], "", reading.session.turn, question.event)
         return Ref(known, "", fresh=True)
-    return Ref(known, "")
+    return Ref(asked, "")
 
 
 def _first_piece(reading: Reading) -> int:
@@ -159,7 +161,7 @@ def _first_piece(reading: Reading) -> int:
     return len(tree)
 
 
-def _answer_objects(reading: Reading, predicate: str, end: int) -> list[Ref]:
+def _answer_objects(reading: Reading, predicate: str, end: int) -> list[Ref]:  # noqa: PLR0911 (one decision after the other)
     tree = reading.tree
     text = tree.span_text(0, end) if end else ""
     if predicate in _LITERAL:
@@ -251,7 +253,8 @@ def _says_yes(reading: Reading) -> bool:
     head = clean(first[0])
     rest = text[len(first[0]) :]
     if head not in lexicon().yes and not re.fullmatch(
-        r"(?:yes|yep|yeah|correct|right|exactly|confirmed)(?: (?:all|that's|thats|both|it|is|are|of|them|correct|right|please))*",
+        r"(?:yes|yep|yeah|correct|right|exactly|confirmed)(?: (?:all|that's|thats|both|it|is|are|of|them|correct"
+        r"|right|please))*",
         head,
     ):
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memstream.extractors.frames import Frame
 from memstream.extractors.nominals import owner_of
 from memstream.extractors.reading import Reading
@@ -15,7 +17,7 @@ _ATTRIBUTES = {
     "deadline": "has_deadline", "due date": "has_deadline", "budget": "has_budget", "timezone": "has_timezone",
     "zone": "has_timezone", "email": "has_email", "e-mail": "has_email", "mail": "has_email", "address": "has_email",
     "phone": "has_phone", "number": "has_phone", "mobile": "has_phone", "cell": "has_phone", "extension": "has_phone",
-    "version": "has_version", "price": "costs", "cost": "costs", "fee": "costs", "rent": "costs", "birthday": "born_on",
+    "version": "has_version", "price": "costs", "cost": "costs", "fee": "costs", "rent": "costs",
     "owner": "owned_by", "founder": "founded", "name": "has_name", "manager": "managed_by", "boss": "managed_by",
     "cause": "caused_by", "root cause": "caused_by", "fix": "fixed_by", "status": "has_status", "author": "created",
 }  # fmt: skip
@@ -67,9 +69,9 @@ def say_attribute(reading: Reading, frame: Frame, i: int) -> bool:
         return False
     low, high = frame.head, max(frame.tokens)
     text = tree.span_text(low, high + 1)
-    literal = {
+    literal: Callable[[], str | None] | None = {
         "has_deadline": lambda: next((t.future for t in reading.times_of(frame, frame.head)), None),
-        "born_on": lambda: None, "has_budget": lambda: first_money(text), "costs": lambda: first_money(text),
+        "has_budget": lambda: first_money(text), "costs": lambda: first_money(text),
         "has_timezone": lambda: first_timezone(text), "has_email": lambda: first_email(text),
         "has_phone": lambda: first_phone(text), "has_version": lambda: first_version(text),
     }.get(predicate)  # fmt: skip

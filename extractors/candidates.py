@@ -44,7 +44,7 @@ class Candidate:
     label: str = ""
 
 
-def candidates(tree: Tree) -> list[Candidate]:
+def candidates(tree: Tree) -> list[Candidate]:  # noqa: PLR0912 (one decision after the other)
     """Spans that may be names, left to right, none inside another of the same proposal."""
     out: dict[tuple[int, int], Candidate] = {}
     labels = {(e.start, e.end): e.label for e in tree.ents}
@@ -84,11 +84,11 @@ def candidates(tree: Tree) -> list[Candidate]:
     return sorted(out.values(), key=lambda c: (c.start, c.end))
 
 
-def _add(
+def _add(  # noqa: PLR0917 (what is said, by place)
     out: dict[tuple[int, int], Candidate], tree: Tree, start: int, end: int, source: str,
     labels: dict[tuple[int, int], str], at: list[str],
 ) -> None:  # fmt: skip
-    end = _class_noun(tree, start, end)
+    end = _class_noun(tree, end)
     while end - start > 1 and tree.lower[end - 1] in ("'s", "'", "’s", "s'", "-", ".", ",", "&", "and", "of", "the"):
         end -= 1
     if all(w in lexicon().roles or w in lexicon().kin or w in _NEVER for w in tree.lower[start:end]):
@@ -97,7 +97,7 @@ def _add(
     out[(start, end)] = Candidate(start, end, source, label)
 
 
-def _class_noun(tree: Tree, start: int, end: int) -> int:
+def _class_noun(tree: Tree, end: int) -> int:
     """Take in the class noun that ends a name: "Marigold" + "repo"."""
     if end < len(tree) and tree.sent[end] == tree.sent[end - 1] and tree.words[end].islower():
         noun = tree.lower[end]
@@ -133,7 +133,7 @@ def _capital(word: str) -> bool:
     return word[:1].isupper() or (word[:1].isalpha() and any(c.isupper() for c in word[1:]))
 
 
-def _starts(tree: Tree, i: int, at: list[str]) -> bool:
+def _starts(tree: Tree, i: int, at: list[str]) -> bool:  # noqa: PLR0911 (one decision after the other)
     word, lower = tree.words[i], tree.lower[i]
     if lower in _NEVER or not word[:1].isalpha() or not _capital(word):
         return False
@@ -195,7 +195,7 @@ def _tight(tree: Tree, j: int) -> bool:
 
 
 def _inner(tree: Tree, j: int, at: list[str]) -> int:
-    """Particles inside a name ("Ilse de Wit", "Universidad del Papaloapan"): the index of the capitalised word after."""
+    """The capitalised word after the particles inside a name ("Ilse de Wit"), or `j` where there is none."""
     k = j
     while k < len(tree) and tree.lower[k] in _INNER and k - j < 3:
         k += 1

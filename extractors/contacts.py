@@ -131,7 +131,7 @@ def _piece_end(reading: Reading, start: int) -> int:
 
 
 def _fragment(reading: Reading, n: Named, start: int, end: int) -> bool:
-    """One piece about a person: a role, an employer where no verb is near, or something to pass over (an age, a number)."""
+    """One piece about a person: a role, an employer where no verb is near, or an age or number to pass over."""
     tree = reading.tree
     if (
         (end - start == 1 and tree.pos[start] in ("NUM",))

@@ -146,7 +146,7 @@ def _prepositions(reading: Reading, frame: Frame) -> None:
                 reading.say(s, "has_timezone", zone[0], frame, at=frame.head, rule="zone")
 
 
-def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> None:
+def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> None:  # noqa: PLR0912 (one decision after the other)
     tree = reading.tree
     if any(t.start <= tree.at[o] < t.end for t in reading.times):
         return

@@ -19,7 +19,7 @@ _CONDITIONS = frozenset({"if", "unless", "whether", "suppose", "supposing", "pro
 _NO_PLAN = frozenset({"use", "begin", "start", "continue", "manage", "happen", "end"})
 
 
-def doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> str:
+def doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> str:  # noqa: PLR0911 (one decision after the other)
     """Why a clause is not asserted, or "" where it is."""
     if quoted[i]:
         return "quoted"
@@ -73,11 +73,18 @@ def _asked(tree: Tree, i: int, a: int, b: int) -> bool:
             return True
         if tree.words[j] not in (")", '"'):
             break
-    first = tree.lower[a]
-    return first in ("who", "what", "where", "when", "why", "how", "which", "does", "do", "did", "is", "are", "was", "can",
-                     "could", "should", "would", "will", "has", "have", "any", "shall") and not any(
-        tree.dep[k] in ("nsubj", "nsubjpass") and k < i and k > a and first in ("what",) for k in tree.kids[i]
-    ) and tree.dep[a] in ("aux", "ROOT", "advmod", "attr", "dobj", "auxpass") and tree.pos[a] in ("AUX", "PRON", "SCONJ", "ADV", "VERB") and _inverted(tree, a, i)  # fmt: skip
+    asks = tree.lower[a] in _ASKING and tree.dep[a] in _ASKING_DEPS and tree.pos[a] in _ASKING_POS
+    named = any(tree.dep[k] in ("nsubj", "nsubjpass") and a < k < i for k in tree.kids[i])
+    return asks and not (named and tree.lower[a] == "what") and _inverted(tree, a, i)
+
+
+_ASKING = words(
+    """
+    who what where when why how which does do did is are was can could should would will has have any shall
+    """
+)
+_ASKING_DEPS = frozenset({"aux", "ROOT", "advmod", "attr", "dobj", "auxpass"})
+_ASKING_POS = frozenset({"AUX", "PRON", "SCONJ", "ADV", "VERB"})
 
 
 def _inverted(tree: Tree, a: int, i: int) -> bool:
@@ -91,7 +98,7 @@ def _auxiliary(tree: Tree, i: int) -> bool:
     return any(tree.dep[k] in ("aux", "auxpass") for k in tree.kids[i])
 
 
-def _governed(tree: Tree, found: dict[int, Frame], i: int) -> str:
+def _governed(tree: Tree, found: dict[int, Frame], i: int) -> str:  # noqa: PLR0911, PLR0912 (one decision after the other)
     """What the clauses above make of a clause: plans, wishes, reports, conditions."""
     lexicon()
     j = i

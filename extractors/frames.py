@@ -127,7 +127,7 @@ def _objects(tree: Tree, p: int) -> list[int]:
     return out
 
 
-def _inherit(tree: Tree, found: dict[int, Frame], i: int) -> None:
+def _inherit(tree: Tree, found: dict[int, Frame], i: int) -> None:  # noqa: PLR0912 (one decision after the other)
     """Give a frame the subject or object that the syntax put elsewhere. Governors come first."""
     frame, dep, up = found[i], tree.dep[i], tree.head[i]
     if dep == "relcl":
@@ -203,7 +203,7 @@ def _relative(tree: Tree, frame: Frame, noun: int) -> None:
             frame.subj = [noun]
 
 
-def _polarity(tree: Tree, frame: Frame) -> None:
+def _polarity(tree: Tree, frame: Frame) -> None:  # noqa: PLR0912 (one decision after the other)
     i = frame.head
     for k in tree.kids[i]:
         if tree.dep[k] == "neg" or (tree.lower[k] in _NEGATIONS and tree.dep[k] in ("advmod", "cc", "preconj", "det")):

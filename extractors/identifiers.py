@@ -60,7 +60,7 @@ def is_identifier_token(text: str) -> bool:
     return _kebab_name(text)
 
 
-def identify(text: str) -> Identifier | None:
+def identify(text: str) -> Identifier | None:  # noqa: PLR0911 (one decision after the other)
     """What a token is, if it is a technical name."""
     if REGION.fullmatch(text) and (text in _CLOUD or text[-1].isdigit() or text.rsplit("-", 1)[0] in _CLOUD):
         return Identifier("Location", "region")

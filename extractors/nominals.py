@@ -125,8 +125,8 @@ def _kin(reading: Reading, i: int, word: str) -> None:
         _unnamed(reading, i, owner, relation, gender, former)
 
 
-def _unnamed(reading: Reading, i: int, owner: Ref, relation: str, gender: str, former: bool) -> None:
-    """As in "my sister" without a name: known by "user's sister"; the relation is said once she takes part in a fact."""
+def _unnamed(reading: Reading, i: int, owner: Ref, relation: str, gender: str, former: bool) -> None:  # noqa: PLR0917 (what is said, by place)
+    """A relative without a name is "user's sister"; the relation is said once she takes part in a fact."""
     tree = reading.tree
     if tree.dep[i] == "attr" or former or owner.known is None or tree.tag[i] == "NNS":
         return
@@ -140,7 +140,7 @@ def _unnamed(reading: Reading, i: int, owner: Ref, relation: str, gender: str, f
 
 
 def _keeper(reading: Reading, i: int) -> Ref | None:
-    """Who has a pet that is introduced as an object: "she got a ferret called Biscotti", "with a tortoise named Seg"."""
+    """Whose relative or pet it is that comes as an object: "she got a ferret called Biscotti"."""
     frame = reading.owner.get(i)
     if frame is None or frame.unsure or frame.negated or frame.passive or not frame.subj:
         return None
@@ -185,7 +185,7 @@ def _age_after(reading: Reading, t: int, person: Ref) -> None:
         reading.say(person, "has_age", str(age), presupposed=True, rule="age after name", dated=False)
 
 
-def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:
+def role_text(reading: Reading, i: int) -> tuple[str, Ref | None]:  # noqa: PLR0912 (one decision after the other)
     """The shortest phrase of a role ("head of QA") and the organization that hangs on it ("at Vireo Robotics")."""
     tree = reading.tree
     start = i

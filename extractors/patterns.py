@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 
 from memstream.extractors.conditions import CONDITIONS, Case
@@ -93,15 +93,15 @@ def _match(reading: Reading, frame: Frame, pattern: Pattern) -> None:
             if o.known is not None and o.type not in pattern.object_types and pattern.object_types:
                 continue
             if all(CONDITIONS[name](Case(reading, frame, s, o)) for name in pattern.conditions):
-                dated = pattern.object != "date"
-                reading.say(s, pattern.predicate, o, frame, at=frame.head, rule=f"verb:{frame.lemma}", ended=pattern.negated, dated=dated)  # fmt: skip
+                reading.say(
+                    s, pattern.predicate, o, frame, at=frame.head, rule=f"verb:{frame.lemma}", ended=pattern.negated,
+                    dated=pattern.object != "date",
+                )  # fmt: skip
 
 
 def _sure(frame: Frame) -> Frame:
-    return Frame(
-        frame.head, frame.lemma, frame.subj, frame.obj, frame.attr, frame.preps, frame.particle, frame.passive, frame.negated,
-        frame.no_longer, frame.used_to, True, frame.past, "", frame.told_by, frame.tokens,
-    )  # fmt: skip
+    """The clause as if "must" were no modal: what must be done by Friday has Friday as its deadline."""
+    return replace(frame, future=True, unsure="")
 
 
 def _slot(reading: Reading, frame: Frame, slot: str, types: tuple[str, ...], *, values: bool) -> list[Ref]:

@@ -6,6 +6,7 @@ import functools
 import importlib.util
 from collections.abc import Iterable, Iterator
 from importlib import resources
+from typing import Any
 
 import spacy
 from spacy.attrs import NORM, ORTH
@@ -18,9 +19,12 @@ from memstream.schemas.errors import SettingsError
 CONFIG = "pipeline.cfg"
 # chat without apostrophes; "its", "were" and "well" mean something else too often
 CHAT = {
-    "hes": ("he", "'s"), "shes": ("she", "'s"), "whos": ("who", "'s"), "thats": ("that", "'s"), "theres": ("there", "'s"),
-    "theyre": ("they", "'re"), "youre": ("you", "'re"), "ur": ("u", "'r"), "ive": ("i", "'ve"), "isnt": ("is", "n't"),
-    "wasnt": ("was", "n't"), "arent": ("are", "n't"), "doesnt": ("does", "n't"), "hasnt": ("has", "n't"), "im": ("i", "'m"),
+    first + tail.replace("'", ""): (first, tail)
+    for tail, words in {
+        "'s": "he she who that there", "'re": "they you", "'r": "u", "'ve": "i", "'m": "i",
+        "n't": "is was are does has",
+    }.items()
+    for first in words.split()
 }  # fmt: skip
 
 
@@ -38,14 +42,13 @@ def pipeline(model: str | None = None) -> tuple[Language, int]:
             f"the spaCy model {name!r} is not installed; run: pip install 'memstream[streams]'"
             " (or install that model's own package)"
         )
-    wanted = set(config["components"])
-    unwanted = [component for component in spacy.info(name)["components"] if component not in wanted]
-    nlp = spacy.load(name, exclude=unwanted)
-    nlp.tokenizer.token_match = _whole
+    nlp = spacy.load(name, exclude=config["leave_out"])
+    tokenizer: Any = nlp.tokenizer
+    tokenizer.token_match = _whole
     for word, parts in CHAT.items():
         for first in (parts[0], parts[0].capitalize()):
             spelled = [{ORTH: first}, {ORTH: word[len(first) :], NORM: parts[1]}]
-            nlp.tokenizer.add_special_case(first + word[len(first) :], spelled)
+            tokenizer.add_special_case(first + word[len(first) :], spelled)
     return nlp, int(config["batch_size"])
 
 

@@ -16,47 +16,59 @@ _DISLIKE = frozenset({"hate", "dislike", "detest", "loathe", "despise", "abhor"}
 _CANNOT = frozenset({"stand", "bear", "abide", "stomach", "tolerate"})
 _REFUSE = frozenset({"eat", "touch", "drink", "wear"})
 _STANDING = re.compile(
-    r"\b(?:rules?|defaults?|settings|style notes?|standing (?:instructions?|orders?)|from (?:now|here) on|always|preferences?"
-    r"|terms of engagement|for (?:every|all|any)|house|when you (?:review|write|answer|reply|book)|whoever|set yourself up"
+    r"\b(?:rules?|defaults?|settings|style notes?|standing (?:instructions?|orders?)|from (?:now|here) on|always"
+    r"|preferences?"
+    r"|terms of engagement|for (?:every|all|any)|house|when you (?:review|write|answer|reply|book)|whoever"
+    r"|set yourself up"
     r"|any day|every time|prefer|please (?:never|always)|record these|keep this|notes? for)\b", re.I,
 )  # fmt: skip
 _WORD = r"[^\s,.;:!?()\"“”>|=]+"
 _PHRASE = rf"{_WORD}(?:[ ]{_WORD}){{0,4}}?"
 _OVER = re.compile(
-    rf"(?:^|[.;:!?\n(]|,(?:\s*and)?|\band)\s*(?:i(?:'ll|'d)?\s+(?:take|pick|choose|go for|always take)\s+|give me\s+|always\s+)?"
-    rf"(?P<a>{_PHRASE})\s+(?:over|>|beats?|rather than|instead of)\s+(?P<b>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:any day|every time|always|for|when|and|please|pls|in)\b))",
+    rf"(?:^|[.;:!?\n(]|,(?:\s*and)?|\band)\s*(?:i(?:'ll|'d)?\s+(?:take|pick|choose|go for|always take)\s+"
+    rf"|give me\s+|always\s+)?"
+    rf"(?P<a>{_PHRASE})\s+(?:over|>|beats?|rather than|instead of)\s+(?P<b>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b"
+    rf"(?:any day|every time|always|for|when|and|please|pls|in)\b))",
     re.I,
 )  # fmt: skip
 _NOT = re.compile(
-    rf"(?:^|[.;:!?\n]|,(?:\s*and)?)\s*(?:the\s+)?(?P<a>{_WORD}(?:[ ]{_WORD}){{0,3}}?),?\s+(?:not|never)\s+(?:the\s+|by\s+|a\s+)?(?P<b>{_WORD}(?:[ ]{_WORD}){{0,2}}?)(?=\s*(?:[.,;!?\n)]|$))",
+    rf"(?:^|[.;:!?\n]|,(?:\s*and)?)\s*(?:the\s+)?(?P<a>{_WORD}(?:[ ]{_WORD}){{0,3}}?),?\s+(?:not|never)\s+(?:the\s+"
+    rf"|by\s+|a\s+)?(?P<b>{_WORD}(?:[ ]{_WORD}){{0,2}}?)(?=\s*(?:[.,;!?\n)]|$))",
     re.I,
 )  # fmt: skip
 _NEVER = re.compile(
-    rf"(?:^|[.;:!?\n]|,(?:\s*and)?|\band)\s*(?:and\s+)?(?P<k>never|no|don'?t ever)\s+(?P<o>{_WORD}(?:[ ]{_WORD}){{0,4}}?)(?=\s*(?:[.,;!?\n)]|$|\b(?:please|pls|ever|for|since)\b))",
+    rf"(?:^|[.;:!?\n]|,(?:\s*and)?|\band)\s*(?:and\s+)?(?P<k>never|no|don'?t ever)\s+(?P<o>{_WORD}"
+    rf"(?:[ ]{_WORD}){{0,4}}?)(?=\s*(?:[.,;!?\n)]|$|\b(?:please|pls|ever|for|since)\b))",
     re.I,
 )  # fmt: skip
 _ALWAYS = re.compile(
-    rf"(?:^|[.;:!?\n])\s*(?:as for me,?\s*)?(?P<o>{_PHRASE}),?\s+(?:always|first, always|only, always)(?=\s*(?:[.;!?\n)]|$))",
+    rf"(?:^|[.;:!?\n])\s*(?:as for me,?\s*)?(?P<o>{_PHRASE}),?\s+(?:always|first, always|only, always)(?=\s*"
+    rf"(?:[.;!?\n)]|$))",
     re.I,
 )
 _RATHER = re.compile(
-    rf"\b(?:i'?d|i would|would)\s+rather\s+(?P<a>{_PHRASE})\s+than\s+(?P<b>{_WORD}(?:[ ]{_WORD}){{0,3}}?)(?=\s*(?:[.,;:!?\n)]|$|\bunless\b))",
+    rf"\b(?:i'?d|i would|would)\s+rather\s+(?P<a>{_PHRASE})\s+than\s+(?P<b>{_WORD}(?:[ ]{_WORD}){{0,3}}?)(?=\s*"
+    rf"(?:[.,;:!?\n)]|$|\bunless\b))",
     re.I,
 )
 _CANT = re.compile(
-    rf"(?P<s>\bi|{_WORD})\s+(?:can'?t|can’t|cannot|could never|can not)\s+(?:stand|abide|bear|stomach)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:and|but|so)\b))",
+    rf"(?P<s>\bi|{_WORD})\s+(?:can'?t|can’t|cannot|could never|can not)\s+(?:stand|abide|bear|stomach)\s+"
+    rf"(?P<o>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:and|but|so)\b))",
     re.I,
 )
 _BEST = re.compile(
-    rf"(?:^|[.;:!?\n,])\s*(?P<o>{_WORD}(?:[ ]{_WORD}){{0,2}})\s+(?:is|are)\s+(?:literally\s+|simply\s+|just\s+)?(?:the best|my favou?rites?)\b",
+    rf"(?:^|[.;:!?\n,])\s*(?P<o>{_WORD}(?:[ ]{_WORD}){{0,2}})\s+(?:is|are)\s+(?:literally\s+|simply\s+|just\s+)?"
+    rf"(?:the best|my favou?rites?)\b",
     re.I,
 )
 _FAVOURITE = re.compile(
-    rf"\b(?P<w>my|his|her|their)\s+favou?rite\s+(?P<c>{_WORD}(?:[ ]{_WORD})?)\s+(?:is|are)\s+(?P<o>{_PHRASE})(?=\s*(?:[.,;!?\n)]|$))",
+    rf"\b(?P<w>my|his|her|their)\s+favou?rite\s+(?P<c>{_WORD}(?:[ ]{_WORD})?)\s+(?:is|are)\s+(?P<o>{_PHRASE})(?=\s*"
+    rf"(?:[.,;!?\n)]|$))",
     re.I,
 )
 _GONE_OFF = re.compile(
-    rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\bin the last\b))",
+    rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$"
+    rf"|\bin the last\b))",
     re.I,
 )
 _BAD = words(
@@ -96,7 +108,7 @@ def _verb(reading: Reading, frame: Frame) -> None:
             put(reading, holder, polarity, text, over=over, context=_context(reading, frame))
 
 
-def _polarity(reading: Reading, frame: Frame) -> Polarity | None:
+def _polarity(reading: Reading, frame: Frame) -> Polarity | None:  # noqa: PLR0911 (one decision after the other)
     tree = reading.tree
     lemma = frame.lemma
     doubt = frame.unsure
@@ -167,7 +179,7 @@ def _context(reading: Reading, frame: Frame) -> str | None:
     return None
 
 
-def _phrases(reading: Reading) -> None:
+def _phrases(reading: Reading) -> None:  # noqa: PLR0912 (one decision after the other)
     """Verbless preferences: "terse answers over long ones", "kilometres, never miles", "NO burpees"."""
     text = reading.tree.text
     if reading.turn.role in ("tool", "assistant") and not reading.turn.named:

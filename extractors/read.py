@@ -131,12 +131,13 @@ def _names(turn: Turn, piece: Piece, session: Session) -> tuple[list[Named], lis
     """The candidates that the model takes for entities, as entities of the session."""
     named: list[Named] = []
     same: list[SameAs] = []
-    for span, (kind, sure) in zip(piece.candidates, piece.types, strict=True):
+    for span, (best, sure) in zip(piece.candidates, piece.types, strict=True):
         text = piece.tree.span_text(span.start, span.end)
         if piece.quoted[span.start] and sure < 0.9:
             continue
         before = session.find(text)
-        if not kind:
+        kind = best
+        if not best:
             if before is None or before.name.lower() != text.lower():
                 continue
             kind = before.type

@@ -78,12 +78,12 @@ class Reading(References):
             token = self.token_at(t.start)
             if token is None or self.tree.sent[token] != self.tree.sent[at if frame is None else frame.head]:
                 continue
-            if frame is None or self.owner.get(token) is frame or self._alone(frame, token):
+            if frame is None or self.owner.get(token) is frame or self._alone(token):
                 out.append(t)
         return out
 
-    def _alone(self, frame: Frame, token: int) -> bool:
-        """Whether a date outside every clause can only belong to this one."""
+    def _alone(self, token: int) -> bool:
+        """Whether a date outside every clause stands in a sentence of one clause, and so belongs to it."""
         return (
             token not in self.owner and sum(self.tree.sent[f.head] == self.tree.sent[token] for f in self.frames) == 1
         )

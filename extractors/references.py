@@ -84,7 +84,7 @@ class References:
             for i in frame.tokens:
                 self.owner[i] = frame
 
-    def ref(self, i: int, expect: Iterable[str] = (), *, values: bool = False, full: bool = False) -> Ref | None:
+    def ref(self, i: int, expect: Iterable[str] = (), *, values: bool = False, full: bool = False) -> Ref | None:  # noqa: PLR0911 (one decision after the other)
         """What the phrase at head `i` refers to; None where that can't be said. `values`: a literal will do."""
         tree = self.tree
         if i == IMPLIED:
@@ -99,7 +99,7 @@ class References:
         if word in ("you", "your", "yours") and not self.asserting:
             return self._addressed(i)
         if word in THIRD and tree.pos[i] in ("PRON", "DET", "ADV"):
-            return self._pronoun(i, tuple(expect))
+            return self._pronoun(i)
         if word == "user" and self.turn.role in ("system", "tool"):
             return Ref(self.speaker, "", start=i, end=i + 1)
         if (
@@ -131,7 +131,7 @@ class References:
             return Ref(self.speaker, "")
         return None
 
-    def _pronoun(self, i: int, expect: tuple[str, ...]) -> Ref | None:
+    def _pronoun(self, i: int) -> Ref | None:
         view = Session(known=self.earlier)
         known = view.pronoun(self.tree.lower[i], self._salient(i))
         if known is None or known is self.speaker:
@@ -192,7 +192,7 @@ class References:
         view = Session(known=self.earlier)
         bare = [w for w in words if w not in _DETERMINERS and w not in _QUALITIES]
         if owner is None and len(bare) == 1:
-            known = view.definite(tree.lemma[i], "", before) or view.definite(tree.lower[i], "", before)
+            known = view.definite(tree.lemma[i], before) or view.definite(tree.lower[i], before)
             if known is not None and (not expect or known.type in expect):
                 used = () if known.last == self.session.turn or not known.event else (known.event,)
                 return Ref(known, "", used, start, end)

@@ -1,7 +1,7 @@
 """What a session said before, as far as the next message needs it: small, bounded, and made of its turns alone.
 
-The bytes are JSON with a version. `Session.encode` drops the oldest until they fit MAX_BYTES; since every turn begins from
-decoded bytes, it makes no difference over how many calls a session is spread.
+The bytes are JSON with a version. `Session.encode` drops the oldest until they fit MAX_BYTES; since every turn
+begins from decoded bytes, it makes no difference over how many calls a session is spread.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Session:
         return None
 
     def pronoun(self, word: str, before: list[Known]) -> Known | None:
-        """The last fitting entity for "she", "it", "they", "there"; `before` are the entities of this message so far."""
+        """The last fitting entity for "she", "it", "there"; `before` are the entities of this message so far."""
         order = [*reversed(before), *(k for k in reversed(self.known) if k not in before)]
         if word in ("he", "him", "his", "himself"):
             return _first(order, lambda k: k.type == "Person" and k.gender in ("", MALE))
@@ -175,7 +175,7 @@ class Session:
             return _first(order, lambda k: k.type in ("Organization", "Person"))
         return None
 
-    def definite(self, noun: str, kind: str, before: list[Known]) -> Known | None:
+    def definite(self, noun: str, before: list[Known]) -> Known | None:
         """As in "the squad" after "Ingest squad"; "the company" after any organization."""
         order = [*reversed(before), *(k for k in reversed(self.known) if k not in before)]
         named = _first(order, lambda k: _plain(k.name).split()[-1:] == [noun] or noun in map(_plain, k.aliases))
@@ -188,14 +188,15 @@ class Session:
 
 
 GENERIC = {
-    "company": "Organization", "firm": "Organization", "team": "Organization", "group": "Organization",
-    "club": "Organization", "squad": "Organization", "foundation": "Organization", "society": "Organization",
-    "organisation": "Organization", "organization": "Organization", "charity": "Organization", "startup": "Organization",
-    "city": "Location", "town": "Location", "village": "Location", "country": "Location", "place": "Organization",
-    "service": "Object", "repo": "Object", "project": "Object", "app": "Object", "ticket": "Object", "tool": "Object",
-    "box": "Object", "host": "Object", "machine": "Object", "library": "Object", "package": "Object", "server": "Object",
-    "outage": "Event", "incident": "Event", "meeting": "Event", "conference": "Event", "event": "Event",
-}  # fmt: skip
+    word: kind
+    for kind, nouns in {
+        "Organization": "company firm team group club squad foundation society organisation organization charity place",
+        "Location": "city town village country",
+        "Object": "service repo project app ticket tool box host machine library package server",
+        "Event": "outage incident meeting conference event",
+    }.items()
+    for word in nouns.split()
+}
 
 
 def clean(text: str) -> str:
@@ -216,7 +217,7 @@ def _plain(text: str) -> str:
 
 
 def _part_of(short: list[str], long: list[str], kind: str) -> bool:
-    """Whether one name is the beginning or end of the other: "Tom" of "Tom Hale", "Archive" never of "Nimbus Archive"."""
+    """Whether one name begins or ends the other: "Tom" in "Tom Hale", but never "Archive" in "Nimbus Archive"."""
     if not short or len(short) >= len(long) or "'s" in " ".join(long):
         return False
     if kind == "Person":

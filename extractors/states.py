@@ -131,6 +131,7 @@ def _pets(reading: Reading) -> list[tuple[str, str]]:
 
 
 def say_turned(reading: Reading, frame: Frame) -> None:
+    """An age reached: "he turned eighty"."""
     if frame.future or not frame.past:
         return
     for o in (*frame.obj, *frame.attr):

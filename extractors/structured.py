@@ -48,7 +48,7 @@ _MINE = frozenset({"languages", "allergies", "allergic to", "colleagues", "frien
 
 
 def match_headed_lists(reading: Reading) -> None:
-    """As in "Members: Yuto, Marisol, Tevita." about the group that was named before; "Languages: ..." about the speaker."""
+    """Lists with a head: "Members: Yuto, Tevita." of the group named before, "Languages: ..." of the speaker."""
     text = reading.tree.text
     for m in _HEAD.finditer(text):
         head = m["h"].lower().strip()

@@ -19,7 +19,8 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.S)
 _URL = re.compile(r"\b(?:https?|ftp|wss?|s3|jdbc|postgres(?:ql)?|redis|amqp)://[^\s<>\"')\]]+", re.I)
 _BLOB = re.compile(rf"[^\s]{{{LONG_TOKEN},}}")
 _TRACE_LINE = re.compile(
-    r"^(?:[ \t]+at[ \t]+\S+\(|Traceback \(most recent|[ \t]*File \"[^\"]+\", line \d+|[ \t]*[\w.]*(?:Error|Exception|Panic)\b[ \t]*[:(]"
+    r"^(?:[ \t]+at[ \t]+\S+\(|Traceback \(most recent|[ \t]*File \"[^\"]+\", line \d+|[ \t]*[\w.]*(?:Error"
+    r"|Exception|Panic)\b[ \t]*[:(]"
     r"|E[ \t]{2,}\S|>[ \t]{3,}\S|[ \t]*Caused by:|goroutine \d+ \[|npm ERR!|thread '[^']+' panicked).*$",
     re.M,
 )

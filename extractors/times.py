@@ -57,6 +57,7 @@ _M = "|".join(sorted(MONTHS, key=len, reverse=True))
 _D = "|".join(sorted(WEEKDAYS, key=len, reverse=True))
 _N = r"\d{1,3}|" + "|".join(sorted(NUMBERS, key=len, reverse=True))
 _U = "day|week|fortnight|month|year"
+_Y = r"(?P<y>(?:19|20)\d\d)"
 _DAY = r"(?P<{0}>\d{{1,2}})(?:st|nd|rd|th)?"
 _CLOCK_CORE = (
     r"(?:(?P<h>\d{1,2})(?:[:.](?P<m>\d\d))?\s?(?P<ap>am|pm|a\.m\.|p\.m\.)"
@@ -64,6 +65,9 @@ _CLOCK_CORE = (
 )
 _CLOCK = re.compile(r"\W{0,3}(?:(?:at|by|from|,|@)\s)?(?:at\s)?" + _CLOCK_CORE, re.I)
 _CLOCK_BEFORE = re.compile(_CLOCK_CORE + r"[\s,]{1,2}(?:on\s)?$", re.I)
+_HINT = re.compile(
+    rf"\d|{_M}|{_D}|day|tonight|tomorrow|tmrw|night|morning|week|month|year|spring|summer|autumn|winter| ago"
+)
 _RANGE = re.compile(r"(?<![\w-])(?P<a>(?:19|20)\d\d)\s?[-–—]\s?(?P<b>(?:19|20)\d\d|now|present|today)(?![\w-])", re.I)
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(rf"(?<![\w/.-]){pattern}(?![\w-]|\.\d)", re.I))
@@ -84,8 +88,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("relmon", rf"(?P<rel>last|this|next)\s+(?P<mon>{_M})"),
         ("monrel", rf"(?P<mon>{_M})\s+(?P<rel>last|this|next)\s+year"),
         ("relwd", rf"(?P<rel>last|this|next|this\s+coming)\s+(?P<wd>{_D})"),
-        ("word", r"(?P<w>today|yesterday|tomorrow|tonight|last\s+night|this\s+(?:morning|afternoon|evening)|yday|tmrw|tmr)"),
-        ("season", r"(?:in\s+(?:the\s+)?|since\s+|last\s+)(?P<s>spring|summer|autumn|winter)(?:\s+(?:of\s+)?(?P<y>(?:19|20)\d\d))?"),
+        ("word", r"(?P<w>today|yesterday|tomorrow|tonight|last\s+night|this\s+(?:morning|afternoon|evening)|tmrw)"),
+        ("season", rf"(?:(?:in|in\s+the|since|last)\s+)(?:spring|summer|autumn|winter)(?:\s+(?:of\s+)?{_Y})?"),
         ("wd", rf"(?P<wd>{_D})s?"),
         ("theday", r"the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)"),
         ("month", rf"(?P<mon>{_M})"),
@@ -93,7 +97,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )  # fmt: skip
 _LEAD = re.compile(
-    r"(?:^|[\s(,;:—–-])(?P<p>as of|as from|starting|effective|ever since|since|from|until|till|til|up to|through|by|before"
+    r"(?:^|[\s(,;:—–-])(?P<p>as of|as from|starting|effective|ever since|since|from|until|till|til|up to|through"
+    r"|by|before"
     r"|no later than|on|in|at|during|around|about|due|after|for|of|back in|the)\s+$",
     re.I,
 )
@@ -128,6 +133,8 @@ class TimeExpression:
 def find_times(text: str, time: datetime) -> list[TimeExpression]:
     """Every date expression of `text`, left to right, without overlaps; the longest form wins."""
     lowered = text.lower() if len(text.lower()) == len(text) else text
+    if _HINT.search(lowered) is None:
+        return []
     today = time.date()
     taken: list[tuple[int, int]] = []
     found = []

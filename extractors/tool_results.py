@@ -151,7 +151,7 @@ def _key(key: str) -> str:
     return re.sub(r"[\s.-]+", "_", key.strip().lower()).strip("_")
 
 
-def subject_of(record: dict[str, Any]) -> tuple[EntityName, str] | None:
+def subject_of(record: dict[str, Any]) -> tuple[EntityName, str] | None:  # noqa: PLR0911 (one decision after the other)
     """Who or what a record is about, and the field that says so."""
     if "error" in record:
         return None
@@ -209,7 +209,7 @@ def _record_facts(record: dict[str, Any], rule: str) -> list[ExtractedAssertion]
     return out
 
 
-def _assertions(
+def _assertions(  # noqa: PLR0917 (what is said, by place)
     subject: EntityName, predicate: str, kind: EntityType | None, inverse: bool, text: str, since: str | None, rule: str
 ) -> list[ExtractedAssertion]:
     """One field as facts; a maintainer "jo <jo@x.example>" gives their address too."""

@@ -43,7 +43,7 @@ def samples(rows: list[dict[str, Any]]) -> tuple[list[npt.NDArray[np.int32]], Fl
     classes = []
     for (row, message, window), doc in zip(messages, parse([w.text for _, _, w in messages]), strict=True):
         tree = tree_of(doc, window.start)
-        gold = {}
+        gold: dict[str, str] = {}
         for entity in row["entities"]:
             gold.setdefault(_norm(entity["name"]), entity["type"])
             for mention in entity["mentions"]:

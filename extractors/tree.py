@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from spacy.attrs import DEP, HEAD, LEMMA, ORTH, POS, SPACY, TAG
 from spacy.tokens import Doc
 
 from memstream.extractors.lexicon import words
@@ -104,22 +105,20 @@ LEFT = words("det amod compound nummod poss nmod predet quantmod advmod npadvmod
 def tree_of(doc: Doc, offset: int) -> Tree:
     """The lists of one Doc."""
     n = len(doc)
-    words: list[str] = []
-    lemma: list[str] = []
-    pos: list[str] = []
-    tag: list[str] = []
-    dep: list[str] = []
+    strings = doc.vocab.strings
+    rows = doc.to_array([ORTH, LEMMA, POS, TAG, DEP, HEAD, SPACY]).tolist() if n else []
+    words = [strings[int(row[0])] for row in rows]
+    lemma = [strings[int(row[1])].lower() for row in rows]
+    pos, tag, dep = ([strings[int(row[k])] for row in rows] for k in (2, 3, 4))
     head: list[int] = []
     at: list[int] = []
     kids: list[list[int]] = [[] for _ in range(n)]
-    for token in doc:
-        words.append(token.text)
-        lemma.append(token.lemma_.lower())
-        pos.append(token.pos_)
-        tag.append(token.tag_)
-        dep.append(token.dep_)
-        head.append(token.head.i)
-        at.append(token.idx)
+    place = 0
+    for i, row in enumerate(rows):
+        offset_to_head = int(row[5])
+        head.append(i + (offset_to_head - (1 << 64) if offset_to_head >> 63 else offset_to_head))
+        at.append(place)
+        place += len(words[i]) + bool(row[6])
     for i, h in enumerate(head):
         if h != i:
             kids[h].append(i)

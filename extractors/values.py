@@ -12,7 +12,10 @@ VERSION = re.compile(
     r"|(?<![\w./-])(?:v|version\s+)(?P<w>\d+(?:[-.]?(?:rc|beta|alpha)\.?\d*)?)(?![\w./%])",
     re.I,
 )
-_UNIT = r"(?:dollars?|euros?|pounds?|quid|francs?|crowns?|kronor|kroner|yen|yuan|rupees?|pesos?|reais|zloty|rand|bucks|usd|eur|gbp|chf|cents?|lire|shillings?|naira|dirhams?)"
+_UNIT = (
+    r"(?:dollars?|euros?|pounds?|quid|francs?|crowns?|kronor|kroner|yen|yuan|rupees?|pesos?|reais|zloty|rand|bucks|usd"
+    r"|eur|gbp|chf|cents?|lire|shillings?|naira|dirhams?)"
+)
 MONEY = re.compile(
     r"(?<![\w.])(?P<m>(?:[$€£¥₹]\s?\d[\d,.]*(?:\s?(?:k|m|bn|million|thousand))?|\d[\d,.]*(?:\s?(?:k|m|million|thousand))?\s?(?:[€£$]|"
     rf"(?:\w+\s)?{_UNIT}\b)|{_UNIT}\s\d[\d,.]*)(?:\s?/\s?(?:month|mo|year|yr|week|day|h|hour)\b|\s(?:an?|per|each|every)\s(?:month|year|week|day|hour|night|head|seat|person|user|term)\b|\smonthly|\syearly)?)",

@@ -129,7 +129,8 @@ import sys, orjson
 from datetime import datetime
 from memstream.extractors.registry import create_extractor
 from memstream.schemas.extraction import SessionTurns, Turn
-turns = [Turn(i, r, r, t, datetime.fromisoformat("2026-03-09T10:00:00+00:00")) for i, r, t in orjson.loads(sys.stdin.buffer.read())]
+at = datetime.fromisoformat("2026-03-09T10:00:00+00:00")
+turns = [Turn(i, r, r, t, at) for i, r, t in orjson.loads(sys.stdin.buffer.read())]
 result = create_extractor("spacy").extract([SessionTurns(b"", turns)])[0]
 sys.stdout.buffer.write(repr(result.extractions).encode() + result.state)
 """

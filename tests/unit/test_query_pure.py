@@ -144,7 +144,13 @@ def test_a_text_can_not_cite() -> None:
 
 def test_the_nearest_scope_has_the_slot() -> None:
     """Only another value of a single-valued predicate differs."""
-    fact = {"kind": Kind.FACT, "subject_name": "Ines", "predicate": "lives_in", "holds": True, "negated": False}
+    fact: dict[str, Any] = {
+        "kind": Kind.FACT,
+        "subject_name": "Ines",
+        "predicate": "lives_in",
+        "holds": True,
+        "negated": False,
+    }
     near = _candidate("a", **fact, object_name="Porto", claim="c1")
     far = _candidate("b", place=1, **{**fact, "subject_name": "the Ines"}, object_name="Faro", claim="c2")
     same = _candidate("c", place=2, **fact, object_name="porto", claim="c3")

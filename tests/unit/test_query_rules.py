@@ -91,7 +91,7 @@ def test_no_cypher_outside_the_registry() -> None:
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
-                text = "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+                text = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
                 assert "RETURN" not in text, file
                 assert "WHERE" not in text, file
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docs:

@@ -120,7 +120,13 @@ class Say:
     def message(self, session_id: str, speaker: str, text: str, role: str = "user", **props: Any) -> Say:
         """The event is a message."""
         self.session(session_id)
-        own = {"event_id": self.event_id, "source": SOURCE, "session_id": session_id, "role": role, "text": text}
+        own: dict[str, Any] = {
+            "event_id": self.event_id,
+            "source": SOURCE,
+            "session_id": session_id,
+            "role": role,
+            "text": text,
+        }
         own |= {"time": self.time, "order": self.order, "speaker": speaker, "recalled": False, **props}
         vector = self.embed(text) if self.embed else None
         self.nodes.append(NodeRow(label=Label.MESSAGE, id=self.key, owned=True, props=own, vector=vector))
@@ -132,7 +138,7 @@ class Say:
 
     def document(self, document_id: str, title: str, *passages: str) -> Say:
         """The event is a document."""
-        own = {"event_id": self.event_id, "source": SOURCE, "document_id": document_id, "title": title}
+        own: dict[str, Any] = {"event_id": self.event_id, "source": SOURCE, "document_id": document_id, "title": title}
         own |= {"text": "\n\n".join(passages), "time": self.time, "order": self.order}
         self.nodes.append(NodeRow(label=Label.DOCUMENT, id=self.key, owned=True, props=own))
         for number, text in enumerate(passages):
@@ -312,7 +318,7 @@ class World:
 
     def _run(self, text: str, **parameters: Any) -> None:
         database = self._store.database
-        self._store.driver.execute_query(text, parameters | {"topic": self._topic}, database_=database)  # type: ignore[arg-type]
+        self._store.driver.execute_query(text, parameters | {"topic": self._topic}, database_=database)
 
     def _vector(self, text: str) -> Vector | None:
         return Vector.of(self._embedder.name, [float(x) for x in self._embedder.embed([text])[0]]) if text else None

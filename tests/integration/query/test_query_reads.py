@@ -60,7 +60,7 @@ async def test_a_transcript_is_in_order_and_pages(world: World, client: httpx.As
     assert [item["text"] for item in page["items"]] == ["search x", "found it"]
     found, cursor = [], None
     for _ in range(3):
-        more = {"cursor": cursor} if cursor else {}
+        more: dict[str, str] = {"cursor": cursor} if cursor else {}
         page = await _get(client, "/v1/sessions/talk%2F1/messages", scope=scope, include="tool_calls", limit=1, **more)
         found += [(item["kind"], item.get("text") or item.get("arguments")) for item in page["items"]]
         cursor = page["next_cursor"]

@@ -1,8 +1,8 @@
 """The extraction stage: batches of events in, patches out, nothing acked before its patches are durable.
 
-Two loops in a row. The first works batches off in the pool, one after the other, because a session's next records need
-the state that its earlier ones left. The second hands each batch over, one Kafka transaction per source partition, and
-acks it, while the first is at the next batch already. Anything that goes wrong ends the process: it starts again at
+Two loops in a row. The first gives batches to the pool, two at once so that no child is idle; a session that is in both
+waits in the later one for the state that the earlier one leaves. The second hands the batches over in their order, one
+Kafka transaction per source partition, and acks them. Anything that goes wrong ends the process: it starts again at
 what was not acked.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from memstream.schemas.errors import FatalError
 from memstream.schemas.events import EVENT_TYPES
@@ -29,14 +29,25 @@ from memstream.streams.state_store import SessionStates
 STAGE = "extract"
 _BATCHES_HELD = 2
 
+_Place = tuple[str, int, bytes | None]
+"""Topic, partition and key: what orders records."""
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class _Handover:
     """What a batch became, by the partition that its records came from."""
 
     batches: Sequence[SourceBatch]
-    messages: dict[SourcePartition, list[Message]] = field(default_factory=dict)
-    offsets: dict[SourcePartition, int] = field(default_factory=dict)
+    messages: dict[SourcePartition, list[Message]]
+    offsets: dict[SourcePartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Extraction:
+    """A batch that is being worked off: the sessions it has, and what it will become."""
+
+    places: frozenset[_Place]
+    result: asyncio.Task[_Handover]
 
 
 class ExtractStage:
@@ -52,7 +63,7 @@ class ExtractStage:
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._done: asyncio.Queue[_Handover] = asyncio.Queue(maxsize=1)
+        self._extractions: asyncio.Queue[_Extraction] = asyncio.Queue()
 
     async def take(self, batch: SourceBatch) -> None:
         """Put a batch in line; returns when there is room for another."""
@@ -85,16 +96,43 @@ class ExtractStage:
         await asyncio.gather(*(outlet.stop() for outlet in self._outlets.values()))
 
     async def _extract(self) -> None:
+        older: _Extraction | None = None
+        last: _Extraction | None = None
         while True:
+            if older is not None:  # so that at most one batch is unfinished before the next: its sessions are known
+                await asyncio.wait((older.result,))
             batches = await self._next()
             records = [record for batch in batches for record in batch.records]
             metrics.BATCH.labels(STAGE).observe(len(records))
             await self._open({(record.topic, record.partition) for record in records})
-            works = self._group_by_key(records)
-            started = time.monotonic()
-            results = await self._pool.process(list(works.values()))
-            metrics.SECONDS.labels(STAGE, "extract").observe(time.monotonic() - started)
-            await self._done.put(self._handover(batches, records, works, results))
+            by_session: dict[_Place, list[Record]] = {}
+            for record in records:
+                by_session.setdefault((record.topic, record.partition, record.key), []).append(record)
+            working = asyncio.create_task(self._work_off(batches, records, by_session, last))
+            older, last = last, _Extraction(frozenset(by_session), working)
+            self._extractions.put_nowait(last)
+
+    async def _work_off(
+        self,
+        batches: Sequence[SourceBatch],
+        records: Sequence[Record],
+        by_session: Mapping[_Place, list[Record]],
+        before: _Extraction | None,
+    ) -> _Handover:
+        """Extract; the sessions that the batch before has as well wait for the state that it leaves."""
+        started = time.monotonic()
+        late = by_session.keys() & before.places if before is not None else frozenset[_Place]()
+        free = [place for place in by_session if place not in late]
+        results = asyncio.ensure_future(self._pool.process(self._works(free, by_session)))
+        if before is not None and late:
+            await before.result
+        waited = [place for place in by_session if place in late]
+        of_waited = await self._pool.process(self._works(waited, by_session))
+        handover = self._handover(
+            batches, records, [*zip(free, await results, strict=True), *zip(waited, of_waited, strict=True)]
+        )
+        metrics.SECONDS.labels(STAGE, "extract").observe(time.monotonic() - started)
+        return handover
 
     async def _next(self) -> list[SourceBatch]:
         """Whole batches that wait, together at most as many records as a batch may have (or one batch)."""
@@ -117,29 +155,25 @@ class ExtractStage:
         await self._states.load(number for topic, number in new if topic == Topic.CONVERSATION)
         self._outlets.update(outlets)
 
-    def _group_by_key(self, records: Iterable[Record]) -> dict[tuple[str, int, bytes | None], SessionWork]:
-        works: dict[tuple[str, int, bytes | None], SessionWork] = {}
-        for record in records:
-            place = (record.topic, record.partition, record.key)
-            work = works.get(place)
-            if work is None:
-                has_state = record.topic == Topic.CONVERSATION
-                state = self._states.get(record.partition, record.key) if has_state else b""
-                work = works[place] = SessionWork(record.key, state)
-            work.records.append(record)
+    def _works(self, places: Iterable[_Place], by_session: Mapping[_Place, list[Record]]) -> list[SessionWork]:
+        """The sessions with the states that they have now."""
+        works = []
+        for place in places:
+            topic, partition, key = place
+            state = self._states.get(partition, key) if topic == Topic.CONVERSATION else b""
+            works.append(SessionWork(key, state, by_session[place]))
         return works
 
     def _handover(
         self,
         batches: Sequence[SourceBatch],
         records: Iterable[Record],
-        works: dict[tuple[str, int, bytes | None], SessionWork],
-        results: Iterable[SessionResult],
+        results: Iterable[tuple[_Place, SessionResult]],
     ) -> _Handover:
-        handover = _Handover(batches)
+        handover = _Handover(batches, {}, {})
         outputs: dict[tuple[str, int, int], Output] = {}
         states: dict[SourcePartition, list[Message]] = {}
-        for (topic, partition, key), result in zip(works, results, strict=True):
+        for (topic, partition, key), result in results:
             outputs.update({(topic, partition, output.record.offset): output for output in result.outputs})
             if topic == Topic.CONVERSATION and result.state is not None and key is not None:
                 self._states.put(partition, key, result.state)
@@ -160,7 +194,7 @@ class ExtractStage:
 
     async def _hand_over(self) -> None:
         while True:
-            handover = await self._done.get()
+            handover = await (await self._extractions.get()).result
             started = time.monotonic()
             await asyncio.gather(
                 *(

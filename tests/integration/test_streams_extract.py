@@ -17,7 +17,7 @@ from memstream.schemas.patch import Verdict
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.streams.dead_letters import LetterTold, read_letter
-from memstream.streams.outlet import Fenced, Message, Outlet
+from memstream.streams.outlet import Outlet
 from memstream.streams.topics_admin import create_topics
 
 StartStage = Callable[..., Awaitable[StageProcess]]
@@ -136,7 +136,7 @@ async def test_two_workers_share_the_partitions_and_one_takes_over(
 
 
 async def test_a_partition_that_was_taken_over_is_fenced(own_settings: Settings, scope: str, start: StartStage) -> None:
-    """Who starts on a partition ends its last holder's transactions; that process stops with a clear message."""
+    """Who starts on a partition ends its last holder's transactions: that process stops and leaves nothing behind."""
     stage = await start()
     [(_, partition, _)] = await publish(own_settings, [message(scope, 0, "a")])
     await until_patched(own_settings, 1)
@@ -155,23 +155,6 @@ async def test_a_partition_that_was_taken_over_is_fenced(own_settings: Settings,
     await start()
     await until_patched(own_settings, 2)
     assert len(await read_patches(own_settings)) == 2
-
-
-async def test_an_outlet_sends_all_or_nothing(own_settings: Settings) -> None:
-    """A holder that was fenced in the middle leaves nothing behind."""
-    await create_topics(own_settings)
-    old = Outlet(own_settings, "g", "conversation", 0)
-    new = Outlet(own_settings, "g", "conversation", 0)
-    await old.start()
-    await old.hand_over([Message(Topic.PATCHES, b"k", b"one")], "g", 1)
-    await new.start()
-    with pytest.raises(Fenced):
-        await old.hand_over([Message(Topic.PATCHES, b"k", b"two"), Message(Topic.DEAD_LETTER, b"k", b"two")], "g", 2)
-    await new.hand_over([Message(Topic.PATCHES, b"k", b"three")], "g", 2)
-    assert [record.value for record in await read(own_settings, Topic.PATCHES)] == [b"one", b"three"]
-    assert await read(own_settings, Topic.DEAD_LETTER) == []
-    await old.stop()
-    await new.stop()
 
 
 async def test_metrics_tell_what_happened_without_naming_anyone(

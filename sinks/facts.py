@@ -41,7 +41,7 @@ MATCH (f) WHERE elementId(f) = row.eid
 MATCH (f)-[:ABOUT]->(a)
 MATCH (f)-[:OBJECT]->(b)
 CALL (row, a, b) { MATCH (a)-[r:TYPE]->(b) WHERE r.fact = row.id RETURN r }
-RETURN elementId(r) AS eid
+RETURN collect({eid: elementId(r)}) AS rows
 """
 TYPED = {
     name.upper(): statement(f"{name} edges of versions", _TYPED.replace("TYPE", name.upper()))

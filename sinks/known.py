@@ -17,9 +17,9 @@ EVENTS = statement(
     """
     UNWIND $keys AS key
     MATCH (e:Event {scope: key.scope, id: key.id})
-    RETURN elementId(e) AS eid, e.scope AS scope, e.id AS id, e.generation AS generation, e.topic AS topic,
-      e.partition AS partition, e.offset AS offset, e.recorded_at AS recorded_at, e.digest AS digest,
-      e.verdict AS verdict, e.made AS made, e.at AS at
+    RETURN collect({eid: elementId(e), scope: e.scope, id: e.id, generation: e.generation, topic: e.topic,
+      partition: e.partition, offset: e.offset, recorded_at: e.recorded_at, digest: e.digest, verdict: e.verdict,
+      made: e.made}) AS rows
     """,
 )
 

@@ -32,7 +32,7 @@ SAYS = statement(
     MATCH (n) WHERE elementId(n) = eid
     MATCH (n)<-[w:WROTE]-(e:Event)
     RETURN eid, w.part AS part, w.key AS key, coalesce(w.first, false) AS first, w.props AS props, w.vector AS vector,
-      w.model AS model, w.labels AS labels, w.at AS at, w.recorded_at AS recorded_at, e.id AS event
+      w.model AS model, w.at AS at, e.recorded_at AS recorded_at, e.id AS event
     """,
 )
 # By internal id, in both.
@@ -61,7 +61,6 @@ class Say:
     props: Mapping[str, Any]
     at: int
     recorded_at: str
-    labels: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -147,10 +146,8 @@ def _write_say(writer: Writer, shown: Shown, one: Incoming, row: NodeRow, event:
         "key": row.key,
         "props": orjson.dumps(row.props).decode(),
         "at": one.offset,
-        "recorded_at": recorded_at,
         **packed,
         **({"first": True} if row.first else {}),
-        **({"labels": list(labels_of(row))} if labels_of(row) else {}),
     }
     writer.connect(WROTE, event, node.eid, edge)
     if node.at is None:
@@ -193,18 +190,18 @@ def refold(writer: Writer, keys: Iterable[NodeKey]) -> None:
         says[row["eid"]].append((say_key(row["key"], row["event"]), _say(row)))
     resets: list[Row] = []
     for eid, key in wanted.items():
-        props, labels, writer.nodes[key] = folded(key, eid, says[eid])
+        props, writer.nodes[key] = folded(key, eid, says[eid])
         resets.append({"eid": eid, "props": props, "label": key.label.value})
-        if labels:
-            writer.set(eid, {}, labels)
-    writer.run(UNLABEL, rows=resets)
+    # what a node is follows from its id, so its labels stay as long as anybody names it
+    if stubs := [row for row in resets if not says[row["eid"]]]:
+        writer.run(UNLABEL, rows=stubs)
     writer.run(RESET, rows=resets)
 
 
-def folded(key: NodeKey, eid: str, says: list[tuple[str, Say]]) -> tuple[Row, list[str], Node]:
-    """The properties and labels of a shared node from all its says, and the node as the sink knows it."""
+def folded(key: NodeKey, eid: str, says: list[tuple[str, Say]]) -> tuple[Row, Node]:
+    """The properties of a shared node from all its says, and the node as the sink knows it."""
     if not says:
-        return {"scope": key.scope, "id": key.id}, [], Node(eid, None, None)
+        return {"scope": key.scope, "id": key.id}, Node(eid, None, None)
     by_part: dict[str, list[tuple[str, Say]]] = {}
     for pair in says:
         by_part.setdefault(pair[1].part, []).append(pair)
@@ -218,7 +215,7 @@ def folded(key: NodeKey, eid: str, says: list[tuple[str, Say]]) -> tuple[Row, li
             node.parts[part] = (best[0], tuple(best[1].props))
     changed = max(say.at for _, say in says)
     props |= named(key) | {"at": node.at, "recorded_at": node.recorded_at, "changed": changed}
-    return props, sorted({label for _, say in says for label in say.labels}), node
+    return props, node
 
 
 def _say(row: Row) -> Say:
@@ -227,5 +224,4 @@ def _say(row: Row) -> Say:
         raw = base64.b64decode(row["vector"])
         values = list(struct.unpack(f"<{len(raw) // 2}e", raw))
         props |= {"embedding": values, "embedding_model": row["model"]}
-    labels = tuple(row["labels"] or ())
-    return Say(row["part"], row["key"], row["first"], props, row["at"], row["recorded_at"], labels)
+    return Say(row["part"], row["key"], row["first"], props, row["at"], row["recorded_at"])

@@ -82,12 +82,12 @@ class Incoming:
     patch: Patch
     digest: str
 
-    @property
+    @cached_property
     def scope(self) -> str:
         """The scope of its event."""
         return self.patch.origin.scope
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The identity of its event."""
         return self.patch.origin.key

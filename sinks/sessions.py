@@ -6,7 +6,7 @@ of ten messages and of a million. The edges show the latest state; a reader of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from memstream.folds.sessions import Links, Neighbours, changes, wanted
@@ -34,7 +34,7 @@ NEIGHBOURS = statement(
       WITH p ORDER BY p.scope, p.session_id, p.order, p.id LIMIT 1
       RETURN collect(elementId(p)) AS after
     }
-    RETURN row.i AS i, head(before) AS before, head(after) AS after
+    RETURN collect({i: row.i, before: head(before), after: head(after)}) AS rows
     """,
 )
 # By internal ids, in both: only the links of the nodes named.
@@ -44,7 +44,7 @@ NEXT = statement(
     UNWIND $eids AS eid
     MATCH (m) WHERE elementId(m) = eid
     MATCH (m)-[r:NEXT_MESSAGE]-(x)
-    RETURN DISTINCT elementId(r) AS eid, elementId(startNode(r)) AS a, elementId(endNode(r)) AS b
+    RETURN collect(DISTINCT {eid: elementId(r), a: elementId(startNode(r)), b: elementId(endNode(r))}) AS rows
     """,
 )
 FIRST = statement(
@@ -53,7 +53,7 @@ FIRST = statement(
     UNWIND $eids AS eid
     MATCH (c) WHERE elementId(c) = eid
     MATCH (c)-[r:FIRST_MESSAGE]->(m)
-    RETURN elementId(r) AS eid, elementId(c) AS a, elementId(m) AS b
+    RETURN collect({eid: elementId(r), a: elementId(c), b: elementId(m)}) AS rows
     """,
 )
 
@@ -69,7 +69,13 @@ class Spot(NamedTuple):
     @property
     def conversation(self) -> NodeKey:
         """The session's node."""
-        return NodeKey(Label.CONVERSATION, self.scope, named_id("session", self.scope, self.session))
+        return conversation_of(self.scope, self.session)
+
+
+@lru_cache(maxsize=4096)
+def conversation_of(scope: str, session: str) -> NodeKey:
+    """The node of a session."""
+    return NodeKey(Label.CONVERSATION, scope, named_id("session", scope, session))
 
 
 def spots_of(one: Incoming) -> list[Spot]:
@@ -95,7 +101,7 @@ def write_chain(writer: Writer, came: dict[Spot, int], went: dict[Spot, int]) ->
         for row in writer.run(NEIGHBOURS, rows=rows)
     ]
     want = wanted(places)
-    next_ids, first_ids = _existing(writer, want)
+    next_ids, first_ids = _existing(writer, want, set(here.values()))
     change = changes(want, Links(frozenset(next_ids), frozenset(first_ids)))
     writer.disconnect(next_ids[pair] for pair in sorted(change.drop.next))
     writer.disconnect(first_ids[pair] for pair in sorted(change.drop.first))
@@ -108,14 +114,12 @@ def write_chain(writer: Writer, came: dict[Spot, int], went: dict[Spot, int]) ->
         writer.connect("FIRST_MESSAGE", a, b, {"at": position.get(b, last)})
 
 
-def _existing(writer: Writer, want: Links) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
-    ends = sorted({eid for pair in want.next for eid in pair} | {message for _, message in want.first})
+def _existing(
+    writer: Writer, want: Links, fresh: set[str]
+) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+    # a message that came with this batch has no links yet
+    ends = sorted(({eid for pair in want.next for eid in pair} | {message for _, message in want.first}) - fresh)
     following = {(row["a"], row["b"]): row["eid"] for row in writer.run(NEXT, eids=ends)} if ends else {}
     sessions = sorted({session for session, _ in want.first})
     opening = {(row["a"], row["b"]): row["eid"] for row in writer.run(FIRST, eids=sessions)} if sessions else {}
     return following, opening
-
-
-def conversations(spots: Iterable[Spot]) -> set[NodeKey]:
-    """The sessions that these places are in."""
-    return {spot.conversation for spot in spots}

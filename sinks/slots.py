@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import orjson
@@ -21,13 +22,17 @@ SAID = statement(
     """
     UNWIND $slots AS s
     MATCH (a:Assertion {scope: s.scope, slot: s.slot}) WHERE a.key IS NOT NULL
-    RETURN elementId(a) AS eid, properties(a) AS props
+    RETURN collect({eid: elementId(a), props: properties(a)}) AS rows
     """,
 )
 # Index: Retraction (scope, slot).
 TAKEN_BACK_IN_SLOT = statement(
     "retractions in slots",
-    "UNWIND $slots AS s MATCH (r:Retraction {scope: s.scope, slot: s.slot}) RETURN s.i AS i, properties(r) AS props",
+    """
+    UNWIND $slots AS s
+    MATCH (r:Retraction {scope: s.scope, slot: s.slot})
+    RETURN collect({i: s.i, props: properties(r)}) AS rows
+    """,
 )
 # Index: Retraction (scope, assertion).
 TAKEN_BACK_BY_ID = statement(
@@ -35,7 +40,7 @@ TAKEN_BACK_BY_ID = statement(
     """
     UNWIND $rows AS a
     MATCH (r:Retraction {scope: a.scope, assertion: a.id})
-    RETURN a.i AS i, properties(r) AS props
+    RETURN collect({i: a.i, props: properties(r)}) AS rows
     """,
 )
 # Index: the unique key (scope, id) of Assertion.
@@ -51,8 +56,8 @@ SLOT_OF = statement(
 _CURRENT = """
 UNWIND $slots AS s
 MATCH (f:LABEL {scope: s.scope, slot: s.slot, current: true})
-RETURN s.i AS i, elementId(f) AS eid, f.id AS id, f.content AS content, f.name AS name, f.claim AS claim,
-  f.holds AS holds, f.typed AS typed
+RETURN collect({i: s.i, eid: elementId(f), id: f.id, content: f.content, name: f.name, claim: f.claim,
+  holds: f.holds, typed: f.typed}) AS rows
 """
 LABELS = {AssertionKind.FACT: "Fact", AssertionKind.PREFERENCE: "Preference"}
 CURRENT = {label: statement(f"current {label}", _CURRENT.replace("LABEL", label)) for label in LABELS.values()}
@@ -100,7 +105,7 @@ class Assertion:
         )
 
 
-@dataclass(slots=True)
+@dataclass
 class Slot:
     """All that was said of one slot, what was taken back, and the versions that stand now."""
 
@@ -110,7 +115,7 @@ class Slot:
     taken_back: dict[str, TakenBack] = field(default_factory=dict)
     current: list[Row] = field(default_factory=list)
 
-    @property
+    @cached_property
     def label(self) -> str:
         """Whether its claims are facts or preferences."""
         kind = next((a.props["kind"] for a in self.said.values()), AssertionKind.FACT.value)
@@ -197,7 +202,7 @@ def content_of(fact: Fact) -> str:
         fact.superseded_by or "",
         fact.said_first,
     )
-    return hash_of("content", *parts)
+    return hash_of("content", "\x1f".join(parts))
 
 
 def version_id(key: SlotKey, fact: Fact, at: int) -> str:

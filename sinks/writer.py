@@ -18,15 +18,19 @@ from memstream.sinks.statements import Row, Runs, Statement, run, statement
 _TOUCH = """
 UNWIND $rows AS row
 MERGE (n:LABEL {scope: row.scope, id: row.id})
-RETURN row.i AS i, elementId(n) AS eid, n.at AS at, n.recorded_at AS recorded_at,
-  [k IN keys(n) WHERE k STARTS WITH 'key_' OR k STARTS WITH 'names_' | [k, n[k]]] AS parts
+RETURN collect({i: row.i, eid: elementId(n), at: n.at, recorded_at: n.recorded_at,
+  parts: [k IN keys(n) WHERE k STARTS WITH 'key_' OR k STARTS WITH 'names_' | [k, n[k]]]}) AS rows
 """
 TOUCH = {label: statement(f"touch {label}", _TOUCH.replace("LABEL", label)) for label in Label}
 
 # No look-up.
 CREATE = statement(
     "create nodes",
-    "UNWIND $rows AS row CREATE (n:$(row.labels)) SET n = row.props RETURN row.i AS i, elementId(n) AS eid",
+    """
+    UNWIND $rows AS row
+    CREATE (n:$(row.labels)) SET n = row.props
+    RETURN collect({i: row.i, eid: elementId(n)}) AS rows
+    """,
 )
 # By internal id, in all four.
 SET = statement("set properties", "UNWIND $rows AS row MATCH (n) WHERE elementId(n) = row.eid SET n += row.props")

@@ -119,22 +119,27 @@ def _causes(
     for one in patches:
         cause = Cause(one.offset, one.patch.origin.id)
         for row in one.patch.assertions:
-            causes[SlotKey(one.scope, row.slot)] = cause
+            _touch(causes, SlotKey(one.scope, row.slot), cause)
         for taken in one.patch.retractions:
             here = new.get((one.scope, taken.assertion))
             if taken.slot is not None and taken.assertion is None:
-                causes[SlotKey(one.scope, taken.slot)] = cause
+                _touch(causes, SlotKey(one.scope, taken.slot), cause)
             elif here is not None:
-                causes[SlotKey(one.scope, here["slot"])] = cause
+                _touch(causes, SlotKey(one.scope, here["slot"]), cause)
             elif taken.assertion is not None:
                 elsewhere.append((one.scope, taken.assertion, cause))
     if elsewhere:
         rows = [{"i": i, "scope": scope, "id": assertion} for i, (scope, assertion, _) in enumerate(elsewhere)]
         for found in writer.run(SLOT_OF, rows=rows):
             scope, _, cause = elsewhere[found["i"]]
-            key = SlotKey(scope, found["slot"])
-            causes[key] = max(cause, causes.get(key, cause), key=lambda c: c.at)
+            _touch(causes, SlotKey(scope, found["slot"]), cause)
     return causes
+
+
+def _touch(causes: dict[SlotKey, Cause], key: SlotKey, cause: Cause) -> None:
+    """The last event that touches a slot counts."""
+    if key not in causes or causes[key].at < cause.at:
+        causes[key] = cause
 
 
 def _retraction_props(one: Incoming, row: Any) -> Row:

@@ -28,8 +28,10 @@ _OF_DATA = (
     "Neo.ClientError.Statement.ArithmeticError",
     "Neo.ClientError.Statement.PropertyNotFound",
     "Neo.ClientError.Schema.ConstraintValidationFailed",
+    "Neo.ClientError.Schema.TokenNameError",
     "Neo.ClientError.Request.Invalid",
 )
+_TOO_LARGE = "too large to index"
 _MEMORY = (
     "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
     "Neo.TransientError.General.TransactionOutOfMemoryError",
@@ -65,7 +67,7 @@ def told_as_ours() -> Iterator[None]:
 def _of(error: Neo4jError) -> Exception:
     if error.code in _OF_DATA:
         return PoisonError(f"Neo4j refuses the data: {error.message}")
-    if isinstance(error, DatabaseError) and "IndexEntryConflict" in str(error.message):
+    if isinstance(error, DatabaseError) and _TOO_LARGE in str(error.message):
         return PoisonError(f"Neo4j refuses the data: {error.message}")
     if error.code is not None and error.code.startswith("Neo.TransientError"):
         return TransientError(f"Neo4j is busy: {error.message}")

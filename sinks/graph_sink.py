@@ -13,12 +13,10 @@ from typing import TypeVar
 
 from neo4j import Driver, ManagedTransaction
 
-from memstream.schemas.errors import InvalidPatch
-from memstream.schemas.patch import Verdict
 from memstream.sinks import batch, lock, outbox
 from memstream.sinks.failures import told_as_ours
 from memstream.sinks.lock import Place
-from memstream.sinks.records import Applied, Change, Incoming, PatchRecord, Resume, decode
+from memstream.sinks.records import Applied, Change, PatchRecord, Resume, decode, refused
 
 T = TypeVar("T")
 
@@ -60,7 +58,7 @@ class GraphSink:
     def refuse(self, topic: str, partition: int, record: PatchRecord, reason: str) -> None:
         """Go past a record that can never be applied: its Event says so where its origin can be read."""
         place = self._place(topic, partition)
-        one = _refused(record, reason)
+        one = refused(record, reason)
 
         def write(tx: ManagedTransaction) -> int:
             if one is not None:
@@ -86,23 +84,3 @@ class GraphSink:
         # the driver tries transient errors again, with growing pauses and jitter, for max_transaction_retry_time
         with told_as_ours(), self._driver.session(database=self._database) as session:
             return session.execute_write(work)
-
-
-def _refused(record: PatchRecord, reason: str) -> Incoming | None:
-    try:
-        one = decode(record)
-    except InvalidPatch:
-        return None
-    patch = one.patch.model_copy(
-        update={
-            "verdict": Verdict.DEAD_LETTERED,
-            "reason": reason,
-            "nodes": (),
-            "edges": (),
-            "assertions": (),
-            "retractions": (),
-            "links": (),
-            "erasures": (),
-        }
-    )
-    return Incoming(one.offset, patch, one.digest)

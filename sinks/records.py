@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from memstream.schemas.errors import InvalidPatch
-from memstream.schemas.patch import Patch
+from memstream.schemas.patch import Origin, Patch, Verdict
 from memstream.schemas.topics import record_key
+
+_MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +104,63 @@ class Incoming:
 
 
 def decode(record: PatchRecord) -> Incoming:
-    """The patch of a record. Raises InvalidPatch with what is wrong."""
+    """The patch of a record. Raises InvalidPatch: its form, its key, or what a graph can't hold."""
     patch = Patch.decode(record.value)
-    if record.key is not None and record.key != record_key(patch.origin.scope):
-        raise InvalidPatch(
-            f"the record at offset {record.offset} has a key that is not its scope {patch.origin.scope!r}"
-        )
+    _check_key(record, patch.origin.scope)
+    for node in patch.nodes:
+        _check_props(f"node {node.label} {node.id}", node.props)
+    for edge in patch.edges:
+        _check_props(f"edge {edge.type} from {edge.from_id}", edge.props)
+    for said in patch.assertions:
+        _check_props(f"assertion {said.id}", said.props)
     return Incoming(record.offset, patch, digest_of(record.value or b""))
+
+
+def refused(record: PatchRecord, reason: str) -> Incoming | None:
+    """A patch without rows that says why the record's was refused; None where its origin can't be read either."""
+    try:
+        raw = orjson.loads(record.value or b"")
+        origin = Origin.model_validate(raw["origin"])
+        _check_key(record, origin.scope)
+        generation = raw.get("generation")
+    except (orjson.JSONDecodeError, ValidationError, InvalidPatch, KeyError, TypeError, AttributeError):
+        return None
+    patch = Patch(
+        generation=generation if isinstance(generation, int) else 0,
+        extractor="",
+        origin=origin,
+        verdict=Verdict.DEAD_LETTERED,
+        reason=reason,
+    )
+    return Incoming(record.offset, patch, digest_of(record.value or b""))
+
+
+def _check_key(record: PatchRecord, scope: str) -> None:
+    if record.key is not None and record.key != record_key(scope):
+        raise InvalidPatch(f"the key of the record at offset {record.offset} is not its scope {scope!r}")
+
+
+def _check_props(what: str, props: dict[str, Any]) -> None:
+    for name, value in props.items():
+        if not name or "\0" in name:
+            raise InvalidPatch(f"{what} has a property {name!r}, which is no name that Neo4j takes")
+        if not _storable(value):
+            raise InvalidPatch(
+                f"property {name!r} of {what} is no text, number, truth value or list of one kind of them: "
+                "write it as JSON text"
+            )
+
+
+def _storable(value: Any) -> bool:
+    if isinstance(value, list):
+        return len({type(one) for one in value}) <= 1 and all(_is_scalar(one) for one in value)
+    return value is None or _is_scalar(value)
+
+
+def _is_scalar(value: Any) -> bool:
+    if type(value) is int:
+        return _MIN_INT <= value <= _MAX_INT
+    return isinstance(value, str | bool | float)
 
 
 def digest_of(value: bytes) -> str:

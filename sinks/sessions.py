@@ -81,9 +81,9 @@ def conversation_of(scope: str, session: str) -> NodeKey:
 def spots_of(one: Incoming) -> list[Spot]:
     """The places of the messages that a patch makes."""
     return [
-        Spot(one.scope, row.props["session_id"], row.props.get("order", ""), row.id)
+        Spot(one.scope, row.props["session_id"], row.props["order"], row.id)
         for row in one.patch.nodes
-        if row.label is Label.MESSAGE and row.owned and row.props.get("session_id")
+        if row.label is Label.MESSAGE and row.owned and row.props.get("session_id") and row.props.get("order")
     ]
 
 

@@ -48,7 +48,7 @@ PLACES = statement(
     "places of messages",
     """
     UNWIND $eids AS eid
-    MATCH (m:Message) WHERE elementId(m) = eid AND m.session_id IS NOT NULL
+    MATCH (m:Message) WHERE elementId(m) = eid AND m.session_id IS NOT NULL AND m.order IS NOT NULL
     OPTIONAL MATCH (m)-[r:NEXT_MESSAGE|FIRST_MESSAGE]-()
     RETURN m.scope AS scope, m.session_id AS session, m.order AS order, m.id AS id, collect(elementId(r)) AS links
     """,

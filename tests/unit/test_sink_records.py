@@ -52,7 +52,7 @@ def test_the_rank_is_generation_then_place_in_the_log_then_digest() -> None:
     place = (moment(1), "conversation", 0, 5)
     later = (moment(1), "conversation", 0, 6)
     ranks = [Rank.of(2, later, "b"), Rank.of(1, place, "a"), Rank.of(1, place, "b"), Rank.of(1, later, "a")]
-    assert sorted(ranks[::-1]) == ranks
+    assert sorted([ranks[3], ranks[1], ranks[0], ranks[2]]) == ranks
     assert incoming(told(generation=2, recorded=9)).rank < incoming(told()).rank
 
 

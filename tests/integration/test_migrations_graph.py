@@ -30,7 +30,7 @@ def stores(stack: Settings) -> Iterator[Stores]:
 def rows(stores: Stores, text: str) -> list[dict[str, Any]]:
     """Rows of a query of a test."""
     store = stores.of("")
-    result = store.driver.execute_query(text, database_=store.database)  # type: ignore[arg-type]
+    result = store.driver.execute_query(text, database_=store.database)
     return [dict(record) for record in result.records]
 
 

@@ -60,7 +60,7 @@ def hits(graph: World, what: Statement, **parameters: Any) -> int:
     """How often the store was asked while the statement ran."""
     text = "PROFILE " + what.text
     with graph.store.driver.session(database=graph.store.database) as session:
-        result = session.run(text, parameters)  # type: ignore[arg-type]
+        result = session.run(text, parameters)
         return sum(step["args"].get("DbHits", 0) for step in operators(result.consume().profile or {}))
 
 
@@ -68,7 +68,7 @@ def hits(graph: World, what: Statement, **parameters: Any) -> int:
 def test_a_statement_never_scans(stack: Settings, shared_graph: World, name: str) -> None:
     """No plan walks all nodes, all nodes of a label or all relationships of a type."""
     result = shared_graph.store.driver.execute_query(
-        "EXPLAIN " + REGISTRY[name].text,  # type: ignore[arg-type]
+        "EXPLAIN " + REGISTRY[name].text,
         PARAMETERS,
         database_=shared_graph.store.database,
     )

@@ -119,7 +119,7 @@ class Told:
         predicate = "lives_in" if single else "visited"
         slot = slot_of(self.scope, who, predicate, None if single else where)
         ordinal = len(self.assertions)
-        row = {
+        row: dict[str, Any] = {
             "id": hash_of("assertion", self.key, str(ordinal)),
             "ordinal": ordinal,
             "slot": slot,

@@ -60,7 +60,7 @@ class World:
     def rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
         """Rows of a query of a test; `$scope` is the world's."""
         bound = {"scope": self.scope, **parameters}
-        result = self.store.driver.execute_query(text, bound, database_=self.store.database)  # type: ignore[call-overload]
+        result = self.store.driver.execute_query(text, bound, database_=self.store.database)
         return [dict(record) for record in result.records]
 
     def facts(self) -> list[str]:

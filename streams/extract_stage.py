@@ -1,8 +1,8 @@
 """The extraction stage: batches of events in, patches out, nothing acked before its patches are durable.
 
 Two loops in a row. The first gives batches to the pool, two at once so that no child is idle; a session that is in both
-waits in the later one for the state that the earlier one leaves. The second hands the batches over in their order, one
-Kafka transaction per source partition, and acks them. Anything that goes wrong ends the process: it starts again at
+waits in the later one for the state that the earlier one leaves. The second hands over what is finished, in order, one
+Kafka transaction per source partition, and acks it. Anything that goes wrong ends the process: it starts again at
 what was not acked.
 """
 
@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memstream.schemas.errors import FatalError
 from memstream.schemas.events import EVENT_TYPES
@@ -28,6 +28,8 @@ from memstream.streams.state_store import SessionStates
 
 STAGE = "extract"
 _BATCHES_HELD = 2
+_BATCHES_FINISHED = 4
+_LONGEST_REST = 0.25
 
 _Place = tuple[str, int, bytes | None]
 """Topic, partition and key: what orders records."""
@@ -37,9 +39,16 @@ _Place = tuple[str, int, bytes | None]
 class _Handover:
     """What a batch became, by the partition that its records came from."""
 
-    batches: Sequence[SourceBatch]
-    messages: dict[SourcePartition, list[Message]]
-    offsets: dict[SourcePartition, int]
+    batches: list[SourceBatch]
+    messages: dict[SourcePartition, list[Message]] = field(default_factory=dict)
+    offsets: dict[SourcePartition, int] = field(default_factory=dict)
+
+    def add(self, later: _Handover) -> None:
+        """Take in what a later batch became."""
+        self.batches.extend(later.batches)
+        self.offsets.update(later.offsets)
+        for source, messages in later.messages.items():
+            self.messages.setdefault(source, []).extend(messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ class ExtractStage:
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._extractions: asyncio.Queue[_Extraction] = asyncio.Queue()
+        self._extractions: asyncio.Queue[_Extraction] = asyncio.Queue(_BATCHES_FINISHED)
 
     async def take(self, batch: SourceBatch) -> None:
         """Put a batch in line; returns when there is room for another."""
@@ -110,7 +119,7 @@ class ExtractStage:
                 by_session.setdefault((record.topic, record.partition, record.key), []).append(record)
             working = asyncio.create_task(self._work_off(batches, records, by_session, last))
             older, last = last, _Extraction(frozenset(by_session), working)
-            self._extractions.put_nowait(last)
+            await self._extractions.put(last)
 
     async def _work_off(
         self,
@@ -170,7 +179,7 @@ class ExtractStage:
         records: Iterable[Record],
         results: Iterable[tuple[_Place, SessionResult]],
     ) -> _Handover:
-        handover = _Handover(batches, {}, {})
+        handover = _Handover(list(batches))
         outputs: dict[tuple[str, int, int], Output] = {}
         states: dict[SourcePartition, list[Message]] = {}
         for (topic, partition, key), result in results:
@@ -193,8 +202,17 @@ class ExtractStage:
         return handover
 
     async def _hand_over(self) -> None:
+        """Batch by batch in order; those that are finished meanwhile go together, in one transaction a partition."""
+        ahead: _Extraction | None = None
         while True:
-            handover = await (await self._extractions.get()).result
+            handover = await (ahead or await self._extractions.get()).result
+            ahead = None
+            while ahead is None and not self._extractions.empty():
+                following = self._extractions.get_nowait()
+                if following.result.done():
+                    handover.add(await following.result)
+                else:
+                    ahead = following
             started = time.monotonic()
             await asyncio.gather(
                 *(
@@ -202,9 +220,12 @@ class ExtractStage:
                     for source, messages in handover.messages.items()
                 )
             )
-            metrics.SECONDS.labels(STAGE, "hand_over").observe(time.monotonic() - started)
+            took = time.monotonic() - started
+            metrics.SECONDS.labels(STAGE, "hand_over").observe(took)
             for batch in handover.batches:
                 await batch.ack()
+            # a transaction costs the same for few and for many: under load more of them gather while we rest
+            await asyncio.sleep(min(took, _LONGEST_REST))
 
 
 def _messages(output: Output) -> Iterable[Message]:

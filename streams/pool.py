@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 
 _STAGE = "extract"
 _CHUNKS_A_CHILD = 2
+_LEAST_CHUNK = 2_000  # cost below which a chunk of its own is not worth the way to a child
 _RECORD_COST = 200  # bytes of text that cost as much as a record without any
 _TRANSIENT_TRIES = 8
 
@@ -85,7 +86,8 @@ class Pool:
 
         Raises FatalError where a worker has a bug, TransientError where what it needs stays away.
         """
-        chunks = balance(works, self._size * _CHUNKS_A_CHILD)
+        worth = sum(_cost(work) for work in works) // _LEAST_CHUNK
+        chunks = balance(works, max(1, min(worth, self._size * _CHUNKS_A_CHILD)))
         done = await asyncio.gather(*(self._chunk([works[index] for index in chunk]) for chunk in chunks))
         results: dict[int, SessionResult] = {}
         for chunk, chunk_results in zip(chunks, done, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import sys
 from typing import Annotated
@@ -43,6 +44,19 @@ def _root(
     del version
     if debug:
         os.environ["MEMSTREAM_DEBUG"] = "1"  # child processes are told too
+    _hear_libraries(debug)
+
+
+def _hear_libraries(debug: bool) -> None:
+    """Show what the clients of Kafka and Neo4j log only where it is asked for: our own errors say it once, and better.
+
+    Without a handler Python prints their warnings, one for every attempt. Services configure their logs themselves.
+    """
+    if debug:
+        logging.basicConfig()
+    else:
+        for name in ("aiokafka", "neo4j"):
+            logging.getLogger(name).addHandler(logging.NullHandler())
 
 
 def main() -> None:

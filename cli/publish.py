@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import sys
 import time
 from collections import Counter
@@ -90,8 +88,6 @@ def publish(  # noqa: PLR0917 - options of a command
 
     Example: memstream publish --message "Ana moved to Oslo." --scope acme/ana --session chat-1
     """
-    if not os.environ.get("MEMSTREAM_DEBUG"):
-        logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # the publisher's own error says it better
     job = Job(scope, source or "", session, agent, user, dataset, skip_invalid, raw, wait, as_json)
     if message is not None:
         _publish_message(job, role, message, file)

@@ -9,6 +9,7 @@ why that is pinned; tests/integration/test_publish_outage.py holds it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,10 @@ from memstream.schemas.topics import EVENT_TOPICS, TOPICS
 
 MAX_REQUEST_BYTES = max(int(TOPICS[topic].broker_config()["max.message.bytes"]) for topic in EVENT_TOPICS)
 BATCH_BYTES = 262_144
+
+# where a program has configured no logging, Python prints aiokafka's warnings: a line for every attempt while the
+# broker is away, of which the publisher's own error tells once. Handlers that a program does have get them all.
+logging.getLogger("aiokafka").addHandler(logging.NullHandler())
 
 
 class AbandonableProducer(AIOKafkaProducer):  # type: ignore[misc]

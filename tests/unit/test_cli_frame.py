@@ -32,9 +32,13 @@ main()
 def _run(
     *words: str, blocked: tuple[str, ...] = (), cwd: Path | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
+    return _python(_BLOCK.format(blocked=set(blocked), words=words), cwd=cwd, **env)
+
+
+def _python(code: str, *words: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTREAM_")}
     return subprocess.run(
-        [sys.executable, "-c", _BLOCK.format(blocked=set(blocked), words=words)],
+        [sys.executable, "-c", code, *words],
         env={**clean, "COLUMNS": "200", "TERM": "dumb", **env},
         cwd=cwd,
         capture_output=True,
@@ -100,6 +104,32 @@ def test_an_unknown_command_suggests_the_nearest() -> None:
 def test_the_version_is_told() -> None:
     """`--version` prints name and number."""
     assert _run("--version").stdout.startswith("memstream 0.")
+
+
+_WARN = """
+import logging, sys
+from memstream.cli.main import main
+import memstream.cli.settings as command
+names = ("aiokafka.conn", "neo4j.pool")
+command.load = lambda: [logging.getLogger(name).warning(f"{name} tries again") for name in names]
+command.describe = lambda settings: []
+main()
+"""
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_the_libraries_logs_are_shown_on_demand(debug: bool) -> None:
+    """The clients of Kafka and Neo4j warn at every attempt: nobody sees it, unless with --debug."""
+    told = _python(_WARN, *(["--debug"] if debug else []), "settings")
+    assert told.returncode == 0, told.stderr
+    assert ("aiokafka.conn tries again" in told.stderr, "neo4j.pool tries again" in told.stderr) == (debug, debug)
+
+
+def test_a_program_without_logging_sees_no_line_for_every_attempt() -> None:
+    """A publisher's program that has configured no logging is not flooded; one that has gets every line."""
+    warn = 'import logging, memstream.client\n{0}\nlogging.getLogger("aiokafka.conn").warning("tries again")'
+    assert "tries again" not in _python(warn.format("")).stderr
+    assert "tries again" in _python(warn.format("logging.basicConfig()")).stderr
 
 
 def test_settings_for_programs(tmp_path: Path) -> None:

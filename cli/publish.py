@@ -19,7 +19,7 @@ from memstream.cli.console import err, out, print_json
 from memstream.client import AsyncPublisher, Pending, Receipt
 from memstream.client.importers import FORMATS, Problem, Recording, Report, importer
 from memstream.client.importers.jsonl import RawLine, all_lines
-from memstream.schemas.errors import InvalidInput
+from memstream.schemas.errors import InvalidInput, NotVisibleError, QueryError
 from memstream.schemas.events import Event
 from memstream.settings import Settings, load
 
@@ -48,12 +48,13 @@ class Job:
 
 @dataclass(slots=True)
 class Sent:
-    """What was sent: counts by type, and the last receipt of each partition."""
+    """What was sent: counts by type, and the last receipt of each partition. `unseen`: why waiting for it failed."""
 
     by_type: Counter[str] = field(default_factory=Counter)
     raw: int = 0
     seconds: float = 0.0
     last: dict[tuple[str, int], Receipt] = field(default_factory=dict)
+    unseen: NotVisibleError | QueryError | None = None
 
     @property
     def events(self) -> int:
@@ -101,7 +102,7 @@ def _publish_message(job: Job, role: str, text: str, file: str | None) -> None:
     if file is not None or job.scope is None:
         raise InvalidInput("--message goes with --scope and without a file")
     settings = load()
-    _show(job, asyncio.run(_send_one(settings, job, role, text)), Report(), settings)
+    _finish(job, asyncio.run(_send_one(settings, job, role, text)), Report(), settings)
 
 
 def _publish_file(job: Job, file: str, form: str | None) -> None:
@@ -122,7 +123,7 @@ def _publish_file(job: Job, file: str, form: str | None) -> None:
         _refuse(report.problems, report.events)
     items = (all_lines if job.raw else read)(recording, Report())
     total = report.events + (len(report.problems) if job.raw else 0)
-    _show(job, asyncio.run(_send(settings, job, items, total)), report, settings)
+    _finish(job, asyncio.run(_send(settings, job, items, total)), report, settings)
 
 
 def _read(file: str) -> bytes:
@@ -195,8 +196,18 @@ def _last(sent: Sent, receipt: Receipt) -> None:
 
 async def _wait_for(publisher: AsyncPublisher, sent: Sent, seconds: float) -> None:
     until = time.monotonic() + seconds
-    for receipt in sent.last.values() if seconds else ():
-        await publisher.wait_until_visible(receipt, max(until - time.monotonic(), 0.05))
+    try:
+        for receipt in sent.last.values() if seconds else ():
+            await publisher.wait_until_visible(receipt, max(until - time.monotonic(), 0.05))
+    except (NotVisibleError, QueryError) as error:
+        sent.unseen = error  # raised when what was sent is told: sent it is
+
+
+def _finish(job: Job, sent: Sent, report: Report, settings: Settings) -> None:
+    _show(job, sent, report, settings)
+    if sent.unseen is not None:
+        sys.stdout.flush()
+        raise sent.unseen
 
 
 def _show(job: Job, sent: Sent, report: Report, settings: Settings) -> None:

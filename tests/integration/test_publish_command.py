@@ -135,6 +135,21 @@ async def test_raw_sends_invalid_lines_as_they_are(topics: Settings, scope: str)
     assert [event.id for event in await events(topics)] == ["n-1", "n-3"]
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+async def test_what_was_sent_is_told_even_if_it_is_not_seen_in_time(
+    topics: Settings, scope: str, form: list[str]
+) -> None:
+    """With --wait over, the summary stands on standard output, and then the error ends the command."""
+    nobody = f"http://127.0.0.1:{any_free()}"
+    done = await run(topics, "-m", "Ana sails.", "-s", scope, "--wait", "0.2", *form, MEMSTREAM_QUERY_URL=nobody)
+    assert done.returncode == 1
+    assert b"is not visible after" in done.stderr
+    if form:
+        assert orjson.loads(done.stdout)["events"] == 1
+    else:
+        assert b"1 events published to" in done.stdout
+
+
 async def test_without_a_broker_it_says_so_in_a_sentence(own_settings: Settings, scope: str) -> None:
     """No traceback; the events are named; the exit code tells."""
     gone = own_settings.model_copy(update={"kafka_bootstrap": f"127.0.0.1:{any_free()}"})

@@ -20,7 +20,7 @@ from memstream.client.stating import StatementMethods
 from memstream.client.visible import Visible, wait_until_visible
 from memstream.schemas.cloudevents import encode
 from memstream.schemas.errors import PublishError
-from memstream.schemas.events import Event
+from memstream.schemas.events import Event, recorded_at
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings, SettingsError, load
 from memstream.settings.kafka import kafka_options
@@ -88,8 +88,8 @@ class AsyncPublisher(
     async def publish(self, event: Event) -> Pending:
         """Take an event as it is. Returns when it is in the buffer.
 
-        Raises InvalidEvent if it is larger or deeper than the contract allows, PublishError if earlier events failed
-        and nobody was told yet (this one is then named too, and not taken).
+        Raises InvalidEvent if it is larger or deeper than the contract allows or its time is more than a day ahead,
+        PublishError if earlier events failed and nobody was told yet (this one is then named too, and not taken).
         """
         return await self._accept(self._entry(event))
 
@@ -181,6 +181,7 @@ class AsyncPublisher(
         return Pending(entry, self._outbox.told) if self._outbox.put_from_thread(loop, entry) else None
 
     def _entry(self, event: Event) -> Entry:
+        recorded_at(event, self._mint.clock())  # what the workers would refuse is better told here
         key, value, headers = encode(event)
         topic = event.kind.topic.named(self._settings.topic_prefix)
         return Entry(event.id, event, event.scope, event.source, topic, key, value, headers)

@@ -6,7 +6,7 @@ The envelope is CloudEvents 1.0 (github.com/cloudevents/spec): `(source, id)` is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -14,12 +14,15 @@ from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from memstream.schemas import board, conversation, feedback, state, statement, tools
 from memstream.schemas.base import Data, Id, Model, Moment, ShortText
-from memstream.schemas.errors import InvalidScope
+from memstream.schemas.errors import InvalidEvent, InvalidScope, Reason
 from memstream.schemas.ids import event_key, order_key, utc_text
+from memstream.schemas.limits import MAX_FUTURE_SECONDS
 from memstream.schemas.scope import parse_scope
 from memstream.schemas.topics import Topic, record_key
 
 TYPE_PREFIX = "memstream."
+# strftime pads no year below 1000, and texts of times must sort like the times
+_EARLIEST = datetime(1000, 1, 2, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +151,21 @@ class Event(Model):
     def record_key(self) -> bytes:
         """The key of its record in its topic."""
         return record_key(self.scope, self.data.key_part())
+
+
+def recorded_at(event: Event, appended: datetime) -> datetime:
+    """When an event that is appended at a time was first recorded: then, or earlier where a copy carries that along.
+
+    Raises InvalidEvent where the event's own time can't be: far ahead of that, or before anybody wrote.
+    """
+    first = event.recordedtime
+    recorded = first if first is not None and first < appended else appended
+    if event.time > recorded + timedelta(seconds=MAX_FUTURE_SECONDS):
+        raise InvalidEvent(
+            Reason.BAD_TIME,
+            f"time {event.time.isoformat()} is more than a day after the event was recorded ({utc_text(recorded)}): "
+            "correct the time that was given or, where it was minted, the publisher's clock",
+        )
+    if event.time < _EARLIEST or recorded < _EARLIEST:
+        raise InvalidEvent(Reason.BAD_TIME, "a time before the year 1000 is no time at which an agent spoke")
+    return recorded

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from memstream.schemas import cloudevents
 from memstream.schemas.base import Id
 from memstream.schemas.errors import InvalidEvent, InvalidScope, Reason
-from memstream.schemas.events import Event
+from memstream.schemas.events import Event, recorded_at
 from memstream.schemas.ids import event_key, order_key, utc_text
-from memstream.schemas.limits import MAX_FUTURE_SECONDS, MAX_ID
+from memstream.schemas.limits import MAX_ID
 from memstream.schemas.patch import Origin, Patch, Verdict
 from memstream.schemas.scope import parse_scope
 from memstream.schemas.topics import KEY_SEPARATOR, record_key
@@ -22,8 +22,6 @@ NO_EXTRACTOR = "none"
 # A refused event ranks below every patch of the same identity: once it is published rightly, that one wins.
 REFUSED_GENERATION = 0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# strftime pads no year below 1000, and texts of times must sort like the times
-_EARLIEST = datetime(1000, 1, 2, tzinfo=UTC)
 _ID = TypeAdapter(Id)
 _SHOWN = 200
 
@@ -46,9 +44,7 @@ def admit(record: Record) -> Admitted:
             f"the record's key is {_shown(record.key)}, but this event belongs under {_shown(event.record_key)}: "
             "publish with the client, or key records by scope and session",
         )
-    recorded = _recorded(record, event)
-    _check_time(event, recorded)
-    return Admitted(record, event, origin_of(event, record, recorded))
+    return Admitted(record, event, origin_of(event, record, recorded_at(event, _appended(record))))
 
 
 def origin_of(event: Event, record: Record, recorded: datetime) -> Origin:
@@ -104,24 +100,6 @@ def refuse(record: Record, refusal: Refusal) -> Output:
 
 def _appended(record: Record) -> datetime:
     return _EPOCH + timedelta(milliseconds=record.appended_ms)
-
-
-def _recorded(record: Record, event: Event) -> datetime:
-    """When the event was first appended: the broker's time, or an earlier one that a copy carries along."""
-    appended = _appended(record)
-    first = event.recordedtime
-    return first if first is not None and first < appended else appended
-
-
-def _check_time(event: Event, recorded: datetime) -> None:
-    if event.time > recorded + timedelta(seconds=MAX_FUTURE_SECONDS):
-        raise InvalidEvent(
-            Reason.BAD_TIME,
-            f"time {event.time.isoformat()} is more than a day after the event was recorded "
-            f"({utc_text(recorded)}): set the publisher's clock",
-        )
-    if event.time < _EARLIEST or recorded < _EARLIEST:
-        raise InvalidEvent(Reason.BAD_TIME, "a time before the year 1000 is no time at which an agent spoke")
 
 
 def _identity(record: Record) -> tuple[str, str, str, str] | None:

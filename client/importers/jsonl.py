@@ -15,7 +15,7 @@ from memstream.client.importers.shapes import moment_of, role_of, text_of
 from memstream.schemas.cloudevents import decode_structured, encode, refusal
 from memstream.schemas.conversation import Message, Role
 from memstream.schemas.errors import InvalidEvent, InvalidInput
-from memstream.schemas.events import EVENT_TYPES, Event
+from memstream.schemas.events import EVENT_TYPES, Event, recorded_at
 from memstream.schemas.ids import hash_of
 from memstream.schemas.topics import Topic, record_key
 
@@ -31,7 +31,7 @@ def events(recording: Recording, report: Report) -> Iterator[Event]:
             if isinstance(parsed, Mapping) and "specversion" not in parsed and "role" in parsed:
                 event = plain.event(parsed)
             else:
-                event = _strict(line, report)
+                event = _strict(line, recording, report)
         except (InvalidEvent, InvalidInput) as error:
             report.refuse(f"line {number}", error, line)
         except orjson.JSONDecodeError as error:
@@ -44,7 +44,7 @@ def strict_events(recording: Recording, report: Report) -> Iterator[Event]:
     """The events of a file of CloudEvents alone. What is none goes to the report, with its line number and bytes."""
     for number, line in _lines(recording.data):
         try:
-            event = _strict(line, report)
+            event = _strict(line, recording, report)
         except InvalidEvent as error:
             report.refuse(f"line {number}", error, line)
         else:
@@ -66,7 +66,7 @@ def all_lines(recording: Recording, report: Report) -> Iterator[Event | RawLine]
     """Every line of a file of CloudEvents in order: as an event, else as it is (noted in the report too)."""
     for number, line in _lines(recording.data):
         try:
-            yield _strict(line, report)
+            yield _strict(line, recording, report)
         except InvalidEvent as error:
             report.refuse(f"line {number}", error, line)
             yield _raw(line, f"line {number}", str(error))
@@ -94,8 +94,9 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line.strip()
 
 
-def _strict(line: bytes, report: Report) -> Event:
+def _strict(line: bytes, recording: Recording, report: Report) -> Event:
     event = decode_structured(line)
+    recorded_at(event, recording.read_at)
     report.count(event.data)
     return event
 
@@ -139,6 +140,7 @@ class _Plain:
             )
         except ValidationError as error:
             raise refusal(error, "attribute") from error
+        recorded_at(event, recording.read_at)
         encode(event)
         self._positions[session] = position + 1
         self._report.runs = len(self._positions)

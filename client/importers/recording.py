@@ -20,7 +20,10 @@ BASE_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The bytes of a file, and what its events are to have. `dataset` names it in ids: its stem, not its path."""
+    """The bytes of a file, and what its events are to have. `dataset` names it in ids: its stem, not its path.
+
+    `read_at` decides which times lie too far ahead.
+    """
 
     data: bytes
     dataset: str
@@ -29,6 +32,7 @@ class Recording:
     session: str | None = None
     agent_id: str | None = None
     user_id: str | None = None
+    read_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def event_source(self) -> str:

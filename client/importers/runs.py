@@ -20,7 +20,7 @@ from memstream.schemas.base import Data, EventRef
 from memstream.schemas.cloudevents import encode, refusal
 from memstream.schemas.conversation import Message, Role, SessionEnded, SessionStarted
 from memstream.schemas.errors import InvalidEvent
-from memstream.schemas.events import Event
+from memstream.schemas.events import Event, recorded_at
 from memstream.schemas.feedback import Rated, Target, TargetKind
 from memstream.schemas.ids import hash_of
 from memstream.schemas.limits import MAX_SHORT_TEXT
@@ -288,6 +288,7 @@ class _OneRun:
                 sequence=str(sequence),
                 recordedtime=said.time if said.recorded else None,
             )
+            recorded_at(event, self._recording.read_at)
             encode(event)
         except ValidationError as error:
             self._report.refuse(f"{self._run.where}, {kind} {position + 1}", refusal(error, kind))

@@ -11,7 +11,7 @@ import pytest
 
 from memstream.client import AsyncPublisher, Publisher, assertion, claim
 from memstream.client.keeping import BoardMethods, StateMethods
-from memstream.client.minting import Identity, Mint
+from memstream.client.minting import Envelope, Identity, Mint
 from memstream.client.receipt import Receipt
 from memstream.client.saying import ConversationMethods, FeedbackMethods, ToolMethods
 from memstream.client.stating import StatementMethods
@@ -244,6 +244,25 @@ def test_sources_differ_unless_they_are_given() -> None:
     assert first != second
     assert first.startswith("bot%201/")
     assert Identity(source="app").with_source().source == "app"
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        Envelope(time=datetime(3000, 1, 1, tzinfo=UTC)),
+        Envelope(time=datetime(2026, 3, 3, tzinfo=UTC), recordedtime=datetime(2026, 3, 1, tzinfo=UTC)),
+    ],
+)
+async def test_a_time_more_than_a_day_ahead_is_refused_at_the_call(envelope: Envelope) -> None:
+    """By a method, or ready-made, and without a broker; `recordedtime` counts where an event carries one."""
+    async with AsyncPublisher("acme/u", kafka_bootstrap="127.0.0.1:1") as publisher:
+        for call in (
+            publisher.message("s", "user", "x", **envelope),
+            publisher.publish(Collected().message("s", "user", "x", **envelope)),
+        ):
+            with pytest.raises(InvalidEvent, match=r"more than a day after .*: correct the time") as caught:
+                await call
+            assert caught.value.reason == Reason.BAD_TIME
 
 
 async def test_settings_come_whole_or_by_field() -> None:

@@ -226,6 +226,22 @@ def test_lines_that_can_not_be_read_are_told_with_their_numbers() -> None:
     assert "none of user, assistant, system, tool" in report.problems[1].what
 
 
+@pytest.mark.parametrize(
+    ("form", "data"),
+    [
+        ("jsonl", b'{"role":"user","content":"a","time":"3000-01-01"}'),
+        ("events", (DATA / "talk.jsonl").read_bytes().splitlines()[-1]),
+        ("openai", b'[{"role":"user","content":"a","time":"3000-01-01"}]'),
+    ],
+)
+def test_a_time_far_ahead_is_a_problem_before_anything_is_sent(form: str, data: bytes) -> None:
+    """More than a day after the file is read: as the publisher and the workers have it."""
+    before = datetime(2020, 1, 1, tzinfo=UTC)
+    events, report = read(form, data, read_at=before)
+    assert not events
+    assert "is more than a day after the event was recorded (2020-01-01T" in report.problems[0].what
+
+
 def test_strict_events_refuse_what_is_none_and_raw_keeps_the_bytes() -> None:
     """Format events gives events alone; for --raw the others come in their place with topic and key as far as known."""
     good = (DATA / "talk.jsonl").read_bytes().splitlines()[-1]

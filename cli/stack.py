@@ -95,10 +95,11 @@ def logs(
     compose = stack.compose()
     if compose is not None and part in (None, "kafka", "neo4j"):
         raise typer.Exit(compose.compose().logs([part] if part else [], lines, follow))
-    names = [part] if part else [record.name for record in stack.table.records()]
-    files = [(name, stack.table.log_of(name)) for name in names if stack.table.log_of(name).exists()]
+    logged = stack.table.logged()  # logs stay when their parts are stopped: then they are wanted most
+    files = [(name, stack.table.log_of(name)) for name in logged if part in (None, name)]
     if not files:
-        raise StackError(f"There is no log of {part or 'any part'}. `memstream status` shows what was started.")
+        there = f"There are those of {', '.join(logged)}." if logged else "`memstream up` starts what writes them."
+        raise StackError(f"There is no log of {part or 'any part'}. {there}")
     for name, _ in files:
         _print_lines(name, stack.table.tail(name, lines), len(files) > 1)
     if follow:

@@ -73,6 +73,10 @@ class ProcessTable:
         """Where the part's output goes."""
         return self._logs / f"{name}.log"
 
+    def logged(self) -> list[str]:
+        """The parts that have a log, whether they run or were stopped, by name."""
+        return sorted(path.stem for path in self._logs.glob("*.log"))
+
     def start(self, spec: PartSpec) -> PartRecord:
         """Start a part in a session of its own, its output going to its log. Raises StackError if it can't be run."""
         self._run.mkdir(parents=True, exist_ok=True)

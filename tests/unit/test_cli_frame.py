@@ -132,6 +132,17 @@ def test_a_program_without_logging_sees_no_line_for_every_attempt() -> None:
     assert "tries again" in _python(warn.format("logging.basicConfig()")).stderr
 
 
+def test_logs_are_shown_of_parts_that_were_stopped(tmp_path: Path) -> None:
+    """After `down` the files are there and nothing runs; a part without one is told which have one."""
+    assert "There is no log of any part. `memstream up`" in _run("logs", cwd=tmp_path).stderr
+    folder = tmp_path / ".memstream" / "logs"
+    folder.mkdir(parents=True)
+    (folder / "kafka.log").write_text("shut down\n")
+    (folder / "kafka.log.1").write_text("an earlier one\n")
+    assert _run("logs", cwd=tmp_path).stdout == "shut down\n"
+    assert "There is no log of zebra. There are those of kafka." in _run("logs", "zebra", cwd=tmp_path).stderr
+
+
 def test_settings_for_programs(tmp_path: Path) -> None:
     """`settings --json` is a list of rows; secrets stay hidden; a misspelt variable is pointed out to people."""
     rows = json.loads(_run("settings", "--json", cwd=tmp_path, MEMSTREAM_NEO4J_PASSWORD="swordfish").stdout)

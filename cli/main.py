@@ -21,7 +21,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: memstream up, then memstream publish talk.jsonl --format jsonl, then memstream recall …",
+    epilog="Example: memstream up --workers, then memstream publish talk.jsonl --scope acme/ana, "
+    'then memstream recall "Where does Ana live?" --scope acme/ana',
 )
 
 

@@ -106,6 +106,8 @@ def _publish_message(job: Job, role: str, text: str, file: str | None) -> None:
 
 
 def _publish_file(job: Job, file: str, form: str | None) -> None:
+    if Path(file).is_dir():
+        raise InvalidInput(f"{file} is a folder: give a file of it")
     if form is None:
         raise InvalidInput(f"say what {file} holds: --format {', '.join(FORMATS)}")
     read = importer(form)
@@ -115,10 +117,15 @@ def _publish_file(job: Job, file: str, form: str | None) -> None:
         raise InvalidInput("--raw goes with --format events")
     settings = load()
     name = job.dataset or (Path(file).stem if file != "-" else "stdin")
-    recording = Recording(_read(file), name, job.scope or "", job.source, job.session, job.agent, job.user)
+    data = _read(file)
+    if not data.strip():
+        err.print(f"[yellow]Note:[/] {'standard input' if file == '-' else escape(file)} is empty.", soft_wrap=True)
+    recording = Recording(data, name, job.scope or "", job.source, job.session, job.agent, job.user)
     report = Report()
     for _ in read(recording, report):
         pass  # the first reading only counts, and finds what is wrong before anything is sent
+    if report.without_scope and not job.skip_invalid:
+        raise InvalidInput(f"give --scope: {report.without_scope} lines have none of their own. Nothing was sent.")
     if report.problems and not (job.skip_invalid or job.raw):
         _refuse(report.problems, report.events)
     items = (all_lines if job.raw else read)(recording, Report())

@@ -264,7 +264,8 @@ class Patch(Model):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             path = ".".join(str(p) for p in first["loc"])
-            raise InvalidPatch(f"patch field {path!r}: {first['msg']}") from error
+            where = f"patch field {path!r}" if path else "the patch"
+            raise InvalidPatch(f"{where}: {first['msg']}") from error
         if patch.version > PATCH_VERSION:
             raise InvalidPatch(
                 f"the patch has version {patch.version}, this reads up to {PATCH_VERSION}: update the sink first"

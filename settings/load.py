@@ -28,4 +28,5 @@ def _explain(error: ValidationError) -> str:
             continue  # follows from another field's error
         name = ENV_PREFIX + str(item["loc"][0]).upper() if item["loc"] else "together"
         lines.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
-    return "The settings are not valid.\n  " + "\n  ".join(lines) + "\nSee `memstream settings` for what each means."
+    wrong = "\n  ".join(lines)
+    return f"The settings are not valid.\n  {wrong}\nMend or unset what is named; `memstream settings` then lists all."

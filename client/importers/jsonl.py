@@ -27,11 +27,8 @@ def events(recording: Recording, report: Report) -> Iterator[Event]:
     plain = _Plain(recording, report)
     for number, line in _lines(recording.data):
         try:
-            parsed = orjson.loads(line)
-            if isinstance(parsed, Mapping) and "specversion" not in parsed and "role" in parsed:
-                event = plain.event(parsed)
-            else:
-                event = _strict(line, recording, report)
+            parsed = _object(line)
+            event = _strict(line, recording, report) if "specversion" in parsed else plain.event(parsed)
         except (InvalidEvent, InvalidInput) as error:
             report.refuse(f"line {number}", error, line)
         except orjson.JSONDecodeError as error:
@@ -94,6 +91,13 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line.strip()
 
 
+def _object(line: bytes) -> Mapping[str, Any]:
+    parsed = orjson.loads(line)
+    if not isinstance(parsed, Mapping) or not ("specversion" in parsed or "role" in parsed):
+        raise InvalidInput("a line is an object: a message with 'role' and 'content', or an event with 'specversion'")
+    return parsed
+
+
 def _strict(line: bytes, recording: Recording, report: Report) -> Event:
     event = decode_structured(line)
     recorded_at(event, recording.read_at)
@@ -115,6 +119,10 @@ class _Plain:
         recording = self._recording
         session = str(line.get("session_id") or line.get("session") or recording.session or recording.dataset)
         position = self._positions.get(session, 0)
+        scope = str(line.get("scope") or recording.scope)
+        if not scope:
+            self._report.without_scope += 1
+            raise InvalidInput("the line has no scope: give it one as 'scope', or all of them with --scope")
         time, recorded = self._time(line, session)
         role = role_of(line, "the line")
         try:
@@ -134,7 +142,7 @@ class _Plain:
                 id=str(line.get("id") or hash_of("import", recording.dataset, session, "message", str(position))),
                 source=recording.event_source,
                 time=time,
-                scope=str(line.get("scope") or recording.scope),
+                scope=scope,
                 sequence=str(position),
                 recordedtime=time if recorded else None,
             )

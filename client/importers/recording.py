@@ -66,6 +66,7 @@ class Report:
     minted_event_ids: int = 0
     unanswered_calls: int = 0
     stray_results: int = 0
+    without_scope: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 

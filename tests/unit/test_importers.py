@@ -242,6 +242,23 @@ def test_a_time_far_ahead_is_a_problem_before_anything_is_sent(form: str, data: 
     assert "is more than a day after the event was recorded (2020-01-01T" in report.problems[0].what
 
 
+@pytest.mark.parametrize("line", [b"[1]", b'"hello"', b"7", b'{"content":"who said it?"}'])
+def test_a_line_of_another_shape_is_told_what_a_line_may_be(line: bytes) -> None:
+    """Any JSON that is neither a message nor an event."""
+    _, report = read("jsonl", line)
+    assert str(report.problems[0]).startswith("line 1: a line is an object: a message with 'role' and 'content', or ")
+
+
+def test_plain_lines_without_a_scope_are_counted() -> None:
+    """One scope given for all mends them at once."""
+    report = Report()
+    data = b'{"role":"user","content":"a"}\n{"role":"user","content":"b","scope":"acme/own"}'
+    (event,) = importer("jsonl")(Recording(data, "rec", ""), report)
+    assert event.scope == "acme/own"
+    assert report.without_scope == 1
+    assert "--scope" in str(report.problems[0])
+
+
 def test_strict_events_refuse_what_is_none_and_raw_keeps_the_bytes() -> None:
     """Format events gives events alone; for --raw the others come in their place with topic and key as far as known."""
     good = (DATA / "talk.jsonl").read_bytes().splitlines()[-1]

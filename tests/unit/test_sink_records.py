@@ -14,7 +14,7 @@ from neo4j.exceptions import TransientError as Neo4jTransient
 from sink_patches import Told, moment
 
 from memstream.schemas.errors import FatalError, GraphUnavailable, InvalidPatch, PoisonError, TransientError
-from memstream.schemas.patch import ErasureRow, Label, NodeRow, Verdict
+from memstream.schemas.patch import ErasureRow, Label, NodeRow, Patch, Verdict
 from memstream.sinks.erasure import Erasure
 from memstream.sinks.failures import BatchTooLarge, told_as_ours
 from memstream.sinks.indexes import base, vectors
@@ -22,6 +22,16 @@ from memstream.sinks.manifest import manifest_of, read_manifest
 from memstream.sinks.records import Incoming, PatchRecord, Rank, decode, digest_of, refused
 
 SCOPE = "tests/unit"
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [(b"not json", "^the patch: Invalid JSON"), (b'{"version":99}', "^patch field 'generation': Field required")],
+)
+def test_what_is_no_patch_is_told_with_its_field_if_it_has_one(value: bytes, says: str) -> None:
+    """The whole is named where no field is wrong."""
+    with pytest.raises(InvalidPatch, match=says):
+        Patch.decode(value)
 
 
 def told(event: str = "m1", minute: int = 1, **more: object) -> Told:

@@ -14,6 +14,7 @@ from rich.markup import escape
 from memstream.cli.console import err, out
 from memstream.cli.lazy import LazyGroup, missing_extra
 from memstream.schemas.errors import MemstreamError
+from memstream.settings.table import unknown_variables
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -46,6 +47,9 @@ def _root(
     if debug:
         os.environ["MEMSTREAM_DEBUG"] = "1"  # child processes are told too
     _hear_libraries(debug)
+    for name, meant in unknown_variables().items():
+        hint = f"; did you mean {meant}?" if meant else ""
+        err.print(f"[yellow]Note:[/] {escape(name)} is set, but nothing reads it{hint}", soft_wrap=True)
 
 
 def _hear_libraries(debug: bool) -> None:

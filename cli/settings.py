@@ -8,9 +8,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import out, print_json
 from memstream.settings import load
-from memstream.settings.table import SettingRow, describe, unknown_variables
+from memstream.settings.table import SettingRow, describe
 
 
 def settings(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
@@ -29,9 +29,6 @@ def settings(as_json: Annotated[bool, typer.Option("--json", help="For programs.
         about = Text(row.description, style="dim")
         grid.add_row(row.variable, Text.assemble(*_value(row), "\n", about))
     out.print(grid)
-    for name, meant in unknown_variables().items():
-        hint = f"; did you mean {meant}?" if meant else ""
-        err.print(f"[yellow]{name} is set, but nothing reads it{hint}[/]")
 
 
 def _value(row: SettingRow) -> list[tuple[str, str]]:

@@ -11,7 +11,20 @@ from pydantic import SecretStr
 
 from memstream.settings.model import ENV_PREFIX, Settings
 
-_NOT_SETTINGS = {"MEMSTREAM_SHARED", "MEMSTREAM_DEBUG"}  # variables of the Makefile and of the command line
+# variables of the Makefile, of the command line, of docker-compose.yml, and of the local stack
+_NOT_SETTINGS = {
+    f"{ENV_PREFIX}{name}"
+    for name in (
+        "SHARED",
+        "DEBUG",
+        "KAFKA_PORT",
+        "CONTROLLER_PORT",
+        "BOLT_PORT",
+        "HTTP_PORT",
+        "STACK_MODE",
+        "PART_TOKEN",
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,10 +144,20 @@ def test_logs_are_shown_of_parts_that_were_stopped(tmp_path: Path) -> None:
 
 
 def test_settings_for_programs(tmp_path: Path) -> None:
-    """`settings --json` is a list of rows; secrets stay hidden; a misspelt variable is pointed out to people."""
+    """`settings --json` is a list of rows; secrets stay hidden."""
     rows = json.loads(_run("settings", "--json", cwd=tmp_path, MEMSTREAM_NEO4J_PASSWORD="swordfish").stdout)
     mine = next(row for row in rows if row["variable"] == "MEMSTREAM_NEO4J_PASSWORD")
     assert (mine["value"], mine["source"]) == ("********", "environment")
-    told = _run("settings", cwd=tmp_path, MEMSTREAM_PARTITONS="3")
-    assert "did you mean MEMSTREAM_PARTITIONS?" in told.stderr
-    assert "MEMSTREAM_KAFKA_BOOTSTRAP" in told.stdout
+    assert "MEMSTREAM_KAFKA_BOOTSTRAP" in _run("settings", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("words", [["settings", "--json"], ["schemas", "list"]])
+def test_every_command_points_out_a_misspelt_variable_once(tmp_path: Path, words: list[str]) -> None:
+    """It would be ignored in silence otherwise; standard output stays as programs read it."""
+    told = _run(*words, cwd=tmp_path, MEMSTREAM_PARTITONS="3", MEMSTREAM_DEBUG="1")
+    assert told.returncode == 0
+    assert (
+        told.stderr.count("MEMSTREAM_PARTITONS is set, but nothing reads it; did you mean MEMSTREAM_PARTITIONS?") == 1
+    )
+    assert told.stderr.count("nothing reads it") == 1
+    assert "nothing reads it" not in told.stdout

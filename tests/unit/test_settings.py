@@ -129,6 +129,8 @@ def test_the_table_tells_source_and_default(tmp_path: Path, monkeypatch: pytest.
 def test_misspelt_variables_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A MEMSTREAM_ variable that nothing reads is reported with the one that was probably meant."""
     monkeypatch.setenv("MEMSTREAM_KAFKA_BOOTSRAP", "x:1")
+    for known in ("MEMSTREAM_DEBUG", "MEMSTREAM_SHARED", "MEMSTREAM_HTTP_PORT", "MEMSTREAM_PART_TOKEN"):
+        monkeypatch.setenv(known, "1")
     assert unknown_variables() == {"MEMSTREAM_KAFKA_BOOTSRAP": "MEMSTREAM_KAFKA_BOOTSTRAP"}
 
 

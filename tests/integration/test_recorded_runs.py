@@ -189,12 +189,14 @@ async def listing(client: httpx.AsyncClient, path: str, **parameters: str) -> li
 
 
 def as_call(row: dict[str, Any]) -> Call:
-    """A tool call as the graph or the service tells it; where it has no arguments, nothing is kept of them."""
-    return Call(row["tool"], _value(row["arguments"]) or {}, row["status"], _value(row["result"]))
+    """A tool call as the service tells it, or as the graph does after `from_text`; no arguments are none at all."""
+    return Call(row["tool"], row["arguments"] or {}, row["status"], row["result"])
 
 
-def _value(told: Any) -> Any:
-    return json.loads(told) if isinstance(told, str) else told
+def from_text(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the graph, where arguments and result are JSON texts."""
+    texts = {name: row[name] for name in ("arguments", "result")}
+    return row | {name: None if text is None else json.loads(text) for name, text in texts.items()}
 
 
 async def test_the_graph_has_what_the_file_has_and_again_changes_nothing(pipeline: Pipeline, runs: list[Run]) -> None:
@@ -243,7 +245,7 @@ def _calls(world: World, session: str) -> list[Call]:
         "RETURN t.tool AS tool, t.arguments AS arguments, t.status AS status, t.result AS result",
         session=session,
     )
-    return [as_call(row) for row in rows]
+    return [as_call(from_text(row)) for row in rows]
 
 
 def _rewards(world: World, session: str) -> list[float]:

@@ -92,7 +92,7 @@ async def entity(reader: OneReader, name: Annotated[str, Path(examples=["Ines Du
     mentions, others, facts = await asyncio.gather(
         reader.rows(MENTIONS, ids=ids),
         reader.rows(ENTITIES_BY_ID, ids=sorted(set(members) - set(ids))),
-        reader.rows(FACTS_ABOUT, ids=members, superseded=False, limit=MAX_FACTS + 1),
+        reader.rows(FACTS_ABOUT, ids=members, superseded=False, each=MAX_FACTS + 1, limit=MAX_FACTS + 1),
     )
     known = {row["id"]: row for row in await as_of(reader, Label.ENTITY, rows + others)}
     how_often = {row["id"]: row["mentions"] for row in mentions}

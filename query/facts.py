@@ -77,16 +77,16 @@ FACTS = scoped(
     + FACT_FIELDS,
 )
 
-# Fact by the indexes (scope, subject) and (scope, object): what holds now about some entities.
+# Fact by the indexes (scope, subject) and (scope, object): what holds now about some entities, of each the newest.
 FACTS_ABOUT = scoped(
     "facts about",
     "UNWIND $ids AS id CALL (id) { "
     "MATCH (f:Fact {scope: $scope, subject: id}) WHERE "
     + _LIVE
-    + " AND ($superseded OR coalesce(f.holds, true)) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit UNION "
+    + " AND ($superseded OR coalesce(f.holds, true)) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $each UNION "
     "MATCH (f:Fact {scope: $scope, object: id}) WHERE "
     + _LIVE
-    + " AND ($superseded OR coalesce(f.holds, true)) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $limit } "
+    + " AND ($superseded OR coalesce(f.holds, true)) RETURN f ORDER BY f.said_last DESC, f.id LIMIT $each } "
     "WITH DISTINCT f ORDER BY coalesce(f.said_last, '') DESC, f.id LIMIT $limit RETURN " + FACT_FIELDS,
 )
 

@@ -17,7 +17,7 @@ _WORD: Final = re.compile(r"\w+", re.UNICODE)
 _STOPWORDS = """
     a about after all also am an and any are as at be because been before but by can could did do does for from had
     has have he her hers him his how i if in into is it its just let me more most my no not of off on once only or
-    our out over own please same she should so some such tell than that the their them then there these they this
+    our out over please same she should so some such tell than that the their them then there these they this
     those to too up us very was we were what when where which while who whom why will with would you your
 """
 STOPWORDS: Final = frozenset(_STOPWORDS.split())

@@ -60,7 +60,7 @@ async def recall(
             for place, reader in enumerate(readers)
         )
     )
-    ranked = merged(fuse([candidate for candidates, _ in found for candidate in candidates]))[:MAX_CANDIDATES]
+    ranked = fuse(merged([candidate for candidates, _ in found for candidate in candidates]))[:MAX_CANDIDATES]
     block = compose(await lines_of(ranked, {reader.scope: reader for reader in readers}), budget, limit)
     return RecallAnswer(
         positions=[

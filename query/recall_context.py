@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memstream.query.models import Source, SourceKind
-from memstream.query.recall_rank import Candidate, Kind
+from memstream.query.recall_rank import SERVED_CHARS, Candidate, Kind
 from memstream.query.sources import quoted
 
 CHARS_PER_TOKEN: Final = 4
-MAX_LINE_CHARS: Final = 700
 MAX_SOURCES: Final = 3
 
 _BRACKETED = re.compile(r"\[(\d+)\]")
@@ -70,16 +69,21 @@ def line_of(candidate: Candidate, sources: list[Source], *, several_scopes: bool
     if candidate.kind in (Kind.FACT, Kind.PREFERENCE):
         text = f"{body}{_span(candidate)}"
     elif candidate.kind is Kind.PASSAGE:
-        title = sources[0].quote if sources else ""
-        text = f"{title}: {body}" if title else body
+        text = _harmless(titled(row.get("title"), row["text"]))
     else:
-        said = f"{_minute(row.get('time'))}, {_harmless(row.get('speaker') or 'unknown', 80)}"
+        nobody = "on the board" if candidate.kind is Kind.BOARD_ITEM else "unknown"
+        said = f"{_minute(row.get('time'))}, {_harmless(row.get('speaker') or nobody, 80)}"
         text = f"{said}: “{body}”"
     if differs_from is not None:
         text += " (another scope says otherwise)"
     if several_scopes:
         text += f" (in {candidate.scope})"
     return Line(candidate, text, tuple(sources[:MAX_SOURCES]), differs_from)
+
+
+def titled(title: str | None, text: str) -> str:
+    """A passage after its document's title, unless it begins with the title itself."""
+    return text if not title or text.lstrip().startswith(title) else f"{title}: {text}"
 
 
 def own_source(candidate: Candidate) -> Source:
@@ -133,7 +137,7 @@ def _span(candidate: Candidate) -> str:
     return f" ({told})" if told else ""
 
 
-def _harmless(text: str, limit: int = MAX_LINE_CHARS) -> str:
+def _harmless(text: str, limit: int = SERVED_CHARS) -> str:
     """A text on one line, in which nothing looks like a citation of ours."""
     return _BRACKETED.sub(r"(\1)", quoted(text, limit))
 

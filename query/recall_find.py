@@ -24,8 +24,11 @@ MAX_ENTITIES = 24
 MAX_ENTITY_FACTS = 60
 MAX_NEIGHBOURS = 24
 MAX_HOP_FACTS = 40
+MAX_FACTS_READ = MAX_NEIGHBOURS * MAX_ENTITY_FACTS
 MAX_HITS = 60
 NOT_ASKED = 20
+FAR = 80
+"""How far behind a fact one hop further ranks unless the prompt asks for both steps to it."""
 
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
 
@@ -154,32 +157,78 @@ async def _about(reader: Reader, prompt: str, entities: list[Row], found: Found,
     clusters = await clusters_of(reader, ids)
     members = sorted(set().union(*clusters.values()))
     facts, tastes = await asyncio.gather(
-        reader.rows(FACTS_ABOUT, ids=members, superseded=superseded, limit=MAX_ENTITY_FACTS),
+        reader.rows(FACTS_ABOUT, ids=members, superseded=superseded, each=MAX_ENTITY_FACTS, limit=MAX_ENTITY_FACTS),
         reader.rows(PREFERENCES_OF, holders=members, id="", superseded=superseded, limit=MAX_ENTITY_FACTS),
     )
     ranked = [(Kind.FACT, row) for row in facts] + [(Kind.PREFERENCE, row) for row in tastes]
     names = ", ".join(row["name"] or row["norm"] for row in entities[:3])
     asked = stems(prompt) - {stem for row in entities for stem in stems(row["name"] or row["norm"])}
-    found.add_ranked(by_overlap(asked, ranked), Path.ENTITY, f"about {names}")
-    ends = {end for row in facts for end in (row["subject"], row["object"]) if end} - set(members)
-    if ends:
-        further = await reader.rows(
-            FACTS_ABOUT, ids=sorted(ends)[:MAX_NEIGHBOURS], superseded=False, limit=MAX_HOP_FACTS
-        )
-        near = {row["id"] for row in facts}
-        beyond = [(Kind.FACT, row) for row in further if row["id"] not in near]
-        found.add_ranked(by_overlap(asked, beyond), Path.HOP, f"one hop from {names}")
+    near = by_overlap(asked, ranked)
+    found.add_ranked(near, Path.ENTITY, f"about {names}")
+    steps = steps_from([row for kind, row, _ in near if kind is Kind.FACT], set(members))
+    if steps:
+        read = {"superseded": False, "each": MAX_ENTITY_FACTS, "limit": MAX_FACTS_READ}
+        further = await reader.rows(FACTS_ABOUT, ids=sorted(steps), **read)
+        known = {row["id"] for row in facts}
+        answered = any(asked & _stems_of(row) for row in facts)
+        beyond = [row for row in further if row["id"] not in known]
+        found.add_ranked(by_steps(asked, beyond, steps, answered=answered), Path.HOP, f"one hop from {names}")
 
 
 def by_overlap(asked: set[str], ranked: list[tuple[Kind, Row]]) -> list[tuple[Kind, Row, int]]:
-    """Each with its rank: those that share most words with what is asked first, otherwise in their order.
+    """Each with its rank: those that share most words with what is asked first, what is so before what is not so.
 
     What shares no word of several was not asked for: it ranks behind, and behind what other paths find.
     """
-    shared = [len(asked & stems(f"{row['text']} {row.get('predicate') or ''}")) for _, row in ranked]
+    shared = [len(asked & _stems_of(row)) for _, row in ranked]
     behind = NOT_ASKED if asked else 0
-    order = sorted(range(len(ranked)), key=lambda place: -shared[place])
+    order = sorted(range(len(ranked)), key=lambda place: (-shared[place], bool(ranked[place][1].get("negated"))))
     return [(*ranked[place], rank if shared[place] else rank + behind) for rank, place in enumerate(order, start=1)]
+
+
+def steps_from(facts: list[Row], members: set[str]) -> dict[str, Row]:
+    """The entities that the facts lead to, each with the best fact that does; the facts come best first."""
+    steps: dict[str, Row] = {}
+    for row in facts:
+        for end in (row["subject"], row["object"]):
+            if end and end not in members:
+                steps.setdefault(end, row)
+    return dict(list(steps.items())[:MAX_NEIGHBOURS])
+
+
+def by_steps(
+    asked: set[str], facts: list[Row], steps: dict[str, Row], *, answered: bool
+) -> list[tuple[Kind, Row, int]]:
+    """Facts one hop further with their ranks; each entity's best come before any entity's second best.
+
+    First what the prompt asks for in two steps: words of it lead to the entity, and others of it are in the fact. What
+    is not so comes after what is. What was not asked for at all is left out where something better was found:
+    `answered` says that a fact about what the prompt names has its words.
+    """
+    places = {entity: place for place, entity in enumerate(steps)}
+    led = {entity: asked & _stems_of(row) if not row.get("negated") else set() for entity, row in steps.items()}
+    of_entity: dict[str, list[tuple[int, bool, int, Row]]] = {}
+    for row in facts:
+        entity = min((end for end in (row["subject"], row["object"]) if end in places), key=places.__getitem__)
+        rest = asked - led[entity]
+        shared = len(rest & _stems_of(row))
+        tier = (not led[entity] or not rest) + (not shared)
+        of_entity.setdefault(entity, []).append((tier, bool(row.get("negated")), -shared, row))
+    ordered = []
+    for entity, rows in of_entity.items():
+        rows.sort(key=lambda each: each[:3])
+        ordered += [((tier, no, nth, places[entity]), row) for nth, (tier, no, _, row) in enumerate(rows)]
+    ordered.sort(key=lambda each: each[0])
+    if answered or any(tier < 2 for (tier, *_), _ in ordered):
+        ordered = [each for each in ordered if each[0][0] < 2]
+    return [
+        (Kind.FACT, row, rank + (FAR if tier else 0))
+        for rank, ((tier, *_), row) in enumerate(ordered[:MAX_HOP_FACTS], start=1)
+    ]
+
+
+def _stems_of(row: Row) -> set[str]:
+    return stems(f"{row['text']} {row.get('predicate') or ''}")
 
 
 def stems(text: str) -> set[str]:

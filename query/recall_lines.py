@@ -7,7 +7,7 @@ from typing import Final
 
 from memstream.query.graph import Reader, Row
 from memstream.query.models import Source, SourceKind
-from memstream.query.recall_context import Line, line_of, own_source
+from memstream.query.recall_context import Line, line_of, own_source, titled
 from memstream.query.recall_rank import Candidate, Kind
 from memstream.query.sources import quoted, sources_of
 from memstream.query.statements import scoped
@@ -84,6 +84,7 @@ async def _sources(reader: Reader, candidates: list[Candidate]) -> dict[tuple[Ki
     for each in passages:
         document = documents.get(each.row["document"])
         if document is not None:
+            each.row = each.row | {"title": document["title"]}
             found[each.kind, each.id] = [_document_source(document, each)]
     for each in candidates:
         if each.kind in (Kind.MESSAGE, Kind.BOARD_ITEM):
@@ -106,5 +107,5 @@ def _document_source(document: Row, passage: Candidate) -> Source:
         session_id=document["session_id"],
         speaker=document["speaker"],
         time=document["time"],
-        quote=quoted(f"{document['title'] or 'untitled'}: {passage.row['text']}"),
+        quote=quoted(titled(document["title"], passage.row["text"])),
     )

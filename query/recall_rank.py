@@ -12,10 +12,14 @@ from enum import StrEnum
 from typing import Final
 
 from memstream.query.graph import Row
+from memstream.schemas.catalogue import catalogue
+from memstream.schemas.names import normalise_name
 
 RANK_CONSTANT: Final = 60
 HALF_LIFE_DAYS: Final = 30.0
 RECENCY_SHARE: Final = 0.15
+SERVED_CHARS: Final = 700
+"""Of a longer text only the beginning is served."""
 
 
 class Path(StrEnum):
@@ -27,7 +31,7 @@ class Path(StrEnum):
     MEANING = "meaning"
 
 
-WEIGHTS: Final = {Path.ENTITY: 1.0, Path.HOP: 0.4, Path.WORDS: 1.0, Path.MEANING: 1.0}
+WEIGHTS: Final = {Path.ENTITY: 1.0, Path.HOP: 0.9, Path.WORDS: 1.0, Path.MEANING: 1.0}
 
 
 class Kind(StrEnum):
@@ -86,21 +90,39 @@ def fuse(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def merged(candidates: list[Candidate]) -> list[Candidate]:
-    """One candidate for each sentence of a scope: the same fact about two entities of one name is served once.
+    """One candidate for what would be served twice, with the best rank that any of them has on each path.
 
-    They come best first, and the best keeps its place; it takes the paths of the others that it was not found by.
+    The same text of several sessions or scopes is served from the nearest scope, as it was last said. A fact of a
+    scope is one in both wordings (owns, owned_by) and about all entities of a name; the wording that has one value at
+    a time is kept, for it ends when another value comes.
     """
-    kept: dict[tuple[Kind, str, str, bool], Candidate] = {}
-    for candidate in candidates:
-        row = candidate.row
-        same = (candidate.kind, candidate.scope, " ".join(row["text"].casefold().split()), bool(row.get("holds", True)))
-        if candidate.kind in (Kind.FACT, Kind.PREFERENCE):
-            first = kept.setdefault(same, candidate)
-            paths = {reason.path for reason in first.reasons}
-            first.reasons += [reason for reason in candidate.reasons if reason.path not in paths]
-        else:
-            kept[candidate.kind, candidate.scope, candidate.id, True] = candidate
-    return list(kept.values())
+    groups: dict[tuple[str | bool, ...], list[Candidate]] = {}
+    for candidate in sorted(sorted(candidates, key=lambda each: each.id), key=lambda each: each.time, reverse=True):
+        groups.setdefault(_sameness(candidate), []).append(candidate)
+    kept = []
+    for group in groups.values():
+        first = min(group, key=lambda each: (each.place, not catalogue().is_single(each.row.get("predicate") or "")))
+        best: dict[Path, Reason] = {}
+        for reason in sorted((reason for each in group for reason in each.reasons), key=lambda each: each.rank):
+            best.setdefault(reason.path, reason)
+        first.reasons = [best[path] for path in Path if path in best]
+        kept.append(first)
+    return kept
+
+
+def _sameness(candidate: Candidate) -> tuple[str | bool, ...]:
+    """What is equal for candidates of which one is enough."""
+    row = candidate.row
+    text = " ".join(row["text"].casefold().split())[:SERVED_CHARS]
+    if candidate.kind not in (Kind.FACT, Kind.PREFERENCE):
+        return ("text", text)
+    state = (candidate.kind, candidate.scope, bool(row.get("holds", True)), bool(row.get("negated")))
+    predicate, other = row.get("predicate"), row.get("object_name") or row.get("value")
+    if candidate.kind is Kind.PREFERENCE or not predicate or not row.get("subject_name") or not other:
+        return (*state, text)
+    said = (predicate, normalise_name(row["subject_name"]), normalise_name(other))
+    inverse = catalogue().inverse_of(predicate)
+    return (*state, *min(said, (inverse, said[2], said[1]) if inverse else said))
 
 
 def _days(time: str) -> float:

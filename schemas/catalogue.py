@@ -49,6 +49,13 @@ class Catalogue:
         predicate = self.predicates.get(name)
         return predicate is not None and predicate.symmetric
 
+    def inverse_of(self, name: str) -> str | None:
+        """How the other direction is called: of a symmetric predicate itself, None where it has no name."""
+        if self.is_symmetric(name):
+            return name
+        own = self.predicates[name].inverse if name in self.predicates else None
+        return own or next((each.name for each in self.predicates.values() if each.inverse == name), None)
+
 
 @functools.cache
 def catalogue() -> Catalogue:

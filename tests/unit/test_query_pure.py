@@ -16,8 +16,8 @@ from memstream.query.lucene import names_query, text_query, words_of
 from memstream.query.models import Source, SourceKind
 from memstream.query.problems import Problem, describe
 from memstream.query.prompts import names_in
-from memstream.query.recall_context import compose, line_of, tokens_of
-from memstream.query.recall_find import NOT_ASKED, by_overlap, stems
+from memstream.query.recall_context import compose, line_of, titled, tokens_of
+from memstream.query.recall_find import FAR, NOT_ASKED, by_overlap, by_steps, stems, steps_from
 from memstream.query.recall_lines import differing
 from memstream.query.recall_rank import Candidate, Kind, Path, Reason, fuse, merged
 from memstream.query.shared import fold_says
@@ -202,13 +202,41 @@ def test_validation_errors_are_sentences() -> None:
 
 
 def test_a_sentence_is_served_once() -> None:
-    """The same fact about two entities of one name is one item with the paths of both; messages stay apart."""
+    """The same fact about two entities of one name is one item with the paths of both."""
     a = _candidate("a", Reason(Path.ENTITY, 1, ""), kind=Kind.FACT, text="Tom lives in Porto")
     b = _candidate("b", Reason(Path.WORDS, 2, ""), kind=Kind.FACT, text="tom  lives in Porto")
-    said = [_candidate(name, Reason(Path.WORDS, 1, ""), text="hello") for name in ("c", "d")]
-    kept = merged([a, b, *said])
-    assert [each.id for each in kept] == ["a", "c", "d"]
+    kept = merged([b, a])
+    assert [each.id for each in kept] == ["a"]
     assert [reason.path for reason in kept[0].reasons] == [Path.ENTITY, Path.WORDS]
+
+
+def test_a_text_is_served_once() -> None:
+    """From the nearest scope, as it was last said, with the best ranks; only what is served of it counts."""
+    text = "You are a helpful assistant. " * 40
+    old = _candidate("old", Reason(Path.WORDS, 1, ""), text=text + "Monday")
+    new = _candidate("new", Reason(Path.WORDS, 2, ""), text=text.upper(), time="2026-03-02T00:00:00.000000Z")
+    far = _candidate("far", Reason(Path.MEANING, 1, ""), place=1, text=text, time="2026-03-03T00:00:00.000000Z")
+    other = _candidate("other", Reason(Path.WORDS, 3, ""), text="Something else")
+    kept = merged([old, new, far, other])
+    assert {each.id for each in kept} == {"new", "other"}
+    best = next(each for each in kept if each.id == "new")
+    assert [(reason.path, reason.rank) for reason in best.reasons] == [(Path.WORDS, 1), (Path.MEANING, 1)]
+
+
+def _fact(subject: str, predicate: str, other: str, **more: Any) -> dict[str, Any]:
+    row = {"subject": subject, "subject_name": subject, "predicate": predicate, "object": other, "object_name": other}
+    return {"text": f"{subject} {predicate.replace('_', ' ')} {other}", "negated": False, "holds": True, **row, **more}
+
+
+def test_inverse_wordings_are_one_fact() -> None:
+    """The wording that has one value at a time is kept; a denial, and the pair the other way round, are other facts."""
+    owns, owned = _fact("jonas", "owns", "geocoder"), _fact("geocoder", "owned_by", "Jonas")
+    rows = [owns, owned, {**owns, "negated": True}, _fact("geocoder", "owns", "jonas")]
+    kept = merged([_candidate(str(n), Reason(Path.WORDS, n, ""), kind=Kind.FACT, **row) for n, row in enumerate(rows)])
+    assert {each.id for each in kept} == {"1", "2", "3"}
+    assert next(each for each in kept if each.id == "1").reasons == [Reason(Path.WORDS, 0, "")]
+    sisters = [_fact("Ada", "sibling_of", "Bo"), _fact("Bo", "sibling_of", "Ada")]
+    assert len(merged([_candidate(str(n), kind=Kind.FACT, **row) for n, row in enumerate(sisters)])) == 1
 
 
 def test_facts_that_were_asked_for_come_first() -> None:
@@ -218,3 +246,40 @@ def test_facts_that_were_asked_for_come_first() -> None:
     asked = by_overlap(stems("Where does she live?"), [pet, live])
     assert [(row["text"], rank) for _, row, rank in asked] == [(live[1]["text"], 1), (pet[1]["text"], 2 + NOT_ASKED)]
     assert [rank for _, _, rank in by_overlap(set(), [pet, live])] == [1, 2]
+
+
+def test_a_question_of_two_steps_is_answered_first() -> None:
+    """What is so before what is not; each entity gets its best fact; what was not asked for is left out."""
+    asked = stems("Who owns the service that caused it?")
+    near = [_fact("outage", "caused_by", "geocoder"), _fact("outage", "noticed_by", "mara")]
+    steps = steps_from(near, {"outage"})
+    assert list(steps) == ["geocoder", "mara"]
+    denied = _fact("amira", "owns", "geocoder", negated=True)
+    owned, bike = _fact("geocoder", "owned_by", "jonas"), _fact("mara", "owns", "bike")
+    version, nuts = _fact("geocoder", "has_version", "1.9"), _fact("mara", "allergic_to", "nuts")
+    ranked = by_steps(asked, [nuts, version, denied, bike, owned], steps, answered=True)
+    assert [row["text"] for _, row, _ in ranked] == [each["text"] for each in (owned, denied, bike, version)]
+    assert [rank for _, _, rank in ranked] == [1, 2, 3 + FAR, 4 + FAR]
+
+
+def test_a_hop_that_was_not_asked_for_is_served_for_want_of_better() -> None:
+    """And ranks far behind; with the whole question answered it is left out."""
+    near, nuts = _fact("migration", "managed_by", "jonas"), _fact("jonas", "allergic_to", "nuts")
+    steps = steps_from([near], {"migration"})
+    assert [rank for _, _, rank in by_steps({"budget"}, [nuts], steps, answered=False)] == [1 + FAR]
+    assert by_steps({"budget"}, [nuts], steps, answered=True) == []
+    assert by_steps({"manag"}, [nuts], steps, answered=True) == []
+
+
+def test_a_title_is_told_once() -> None:
+    """A passage comes after its document's title, unless it begins with it."""
+    assert titled("Oven manual", "Reset it.") == "Oven manual: Reset it."
+    assert titled("Oven manual", "Oven manual\nReset it.") == "Oven manual\nReset it."
+    assert titled(None, "Reset it.") == "Reset it."
+
+
+def test_a_board_item_of_nobody_is_on_the_board() -> None:
+    """Where no agent posted it, no speaker is made up."""
+    item = _candidate("b", kind=Kind.BOARD_ITEM, text="Tell Lena.")
+    line = line_of(item, [_source("b")], several_scopes=False, differs_from=None)
+    assert line.text == "2026-03-01 00:00, on the board: “Tell Lena.”"

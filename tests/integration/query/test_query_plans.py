@@ -11,7 +11,7 @@ import memstream.query.app  # noqa: F401 - registers every statement
 from memstream.query.statements import REGISTRY, Statement
 from memstream.sinks.stores import Store
 
-_NUMBERS = {"limit", "fetch", "position", "most", "dims"}
+_NUMBERS = {"limit", "each", "fetch", "position", "most", "dims"}
 _LISTS = {"ids", "norms", "subjects", "objects", "versions", "steps", "slots", "assertions", "holders", "claims"}
 _SCANS = {"AllNodesScan", "NodeByLabelScan", "AllRelationshipsScan", "RelationshipTypeScan", "CartesianProduct"}
 

@@ -74,6 +74,47 @@ async def test_one_hop_further(told: None, client: httpx.AsyncClient, scope: str
     assert "hop" in {why["path"] for why in hop["why"]}
 
 
+async def test_a_question_of_two_steps(world: World, client: httpx.AsyncClient, scope: str, things: Things) -> None:
+    """The owner of what caused it is among the first, once, before who does not own it; nothing else of theirs."""
+    person, org, _ = things
+    amira, jonas, geocoder, outage = person("Amira Haddad"), person("Jonas"), org("geocoder"), org("bridge outage")
+    world.tell(
+        world.say(scope, 1)
+        .message("b", "Wrench", "The bridge outage was caused by the geocoder.")
+        .fact(outage, "caused_by", geocoder)
+        .fact(outage, "noticed_by", jonas),
+        world.say(scope, 2)
+        .message("b", "Mara", "The geocoder is owned by Jonas.")
+        .fact(geocoder, "owned_by", jonas)
+        .fact(jonas, "owns", geocoder),
+        world.say(scope, 3)
+        .message("b", "Mara", "Amira Haddad does not have it any more.")
+        .fact(amira, "owns", geocoder, negated=True),
+        world.say(scope, 4).message("b", "Jonas", "No nuts for me.").fact(jonas, "allergic_to", "walnuts"),
+    )
+    found = await _recall(client, scope, "Who owns the service that caused the bridge outage?", limit=6)
+    facts = [(fact["predicate"], fact["negated"]) for fact in found["facts"]]
+    assert facts[:2] == [("caused_by", False), ("owned_by", False)]
+    assert ("owns", False) not in facts
+    assert "walnuts" not in found["context"]
+
+
+async def test_the_same_text_is_served_once(world: World, client: httpx.AsyncClient, scope: str) -> None:
+    """With the message that said it last."""
+    prompt = "You are the oven assistant. Be brief."
+    world.tell(*(world.say(scope, day).message(f"s{day}", "system", prompt) for day in range(1, 6)))
+    found = await _recall(client, scope, "oven assistant")
+    assert [(item["kind"], item["time"][:10]) for item in found["items"]] == [("message", "2026-03-05")]
+    assert len(found["citations"]) == 1
+
+
+async def test_a_passage_is_quoted_once(told: None, client: httpx.AsyncClient, scope: str) -> None:
+    """Its line is the document's title and the passage."""
+    found = await _recall(client, scope, "red button")
+    passage = next(item for item in found["items"] if item["kind"] == "passage")
+    assert passage["text"] == "Oven manual: Reset the oven by holding the red button."
+
+
 async def test_meaning_finds_what_words_do_not(told: None, client: httpx.AsyncClient, scope: str) -> None:
     """A message about the thing without any of the prompt's words; documents are found by passage."""
     found = await _recall(client, scope, "kitchen appliance malfunction")

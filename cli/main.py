@@ -14,7 +14,6 @@ from rich.markup import escape
 from memstream.cli.console import err, out
 from memstream.cli.lazy import LazyGroup, missing_extra
 from memstream.schemas.errors import MemstreamError
-from memstream.settings.table import unknown_variables
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -47,9 +46,7 @@ def _root(
     if debug:
         os.environ["MEMSTREAM_DEBUG"] = "1"  # child processes are told too
     _hear_libraries(debug)
-    for name, meant in unknown_variables().items():
-        hint = f"; did you mean {meant}?" if meant else ""
-        err.print(f"[yellow]Note:[/] {escape(name)} is set, but nothing reads it{hint}", soft_wrap=True)
+    _point_out_strangers()
 
 
 def _hear_libraries(debug: bool) -> None:
@@ -62,6 +59,14 @@ def _hear_libraries(debug: bool) -> None:
     else:
         for name in ("aiokafka", "neo4j"):
             logging.getLogger(name).addHandler(logging.NullHandler())
+
+
+def _point_out_strangers() -> None:
+    from memstream.settings.table import unknown_variables  # noqa: PLC0415 - pydantic would slow down --help
+
+    for name, meant in unknown_variables().items():
+        hint = f"; did you mean {meant}?" if meant else ""
+        err.print(f"[yellow]Note:[/] {escape(name)} is set, but nothing reads it{hint}", soft_wrap=True)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from memstream.extractors.references import Named
 from memstream.extractors.session import Known, Session
 from memstream.extractors.structured import match_headed_lists, read_structure
 from memstream.extractors.surface import match_surfaces
+from memstream.extractors.textprep import UNKNOWN
 from memstream.extractors.times import find_times
 from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
 
@@ -133,7 +134,7 @@ def _names(turn: Turn, piece: Piece, session: Session) -> tuple[list[Named], lis
     same: list[SameAs] = []
     for span, (best, sure) in zip(piece.candidates, piece.types, strict=True):
         text = piece.tree.span_text(span.start, span.end)
-        if piece.quoted[span.start] and sure < 0.9:
+        if UNKNOWN in text or (piece.quoted[span.start] and sure < 0.9):
             continue
         before = session.find(text)
         kind = best

@@ -12,6 +12,7 @@ from memstream.extractors.frames import Frame
 from memstream.extractors.lexicon import words
 from memstream.extractors.references import Ref, References
 from memstream.extractors.session import Known
+from memstream.extractors.textprep import UNKNOWN
 from memstream.extractors.times import TimeExpression
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import (
@@ -97,6 +98,8 @@ class Reading(References):
         target = Ref(None, obj) if isinstance(obj, str) else obj
         unsure = frame.unsure if frame and not presupposed else ""
         if not subject.known or (not target.known and not target.value) or subject.known is target.known:
+            return False
+        if UNKNOWN in subject.known.name or UNKNOWN in (target.known.name if target.known else target.value):
             return False
         if (subject.we and predicate not in PRIVATE) or (target.we and predicate not in PRIVATE):
             return False

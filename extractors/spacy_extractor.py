@@ -15,6 +15,7 @@ from memstream.extractors.lru import LruCache
 from memstream.extractors.pipeline import parse, pipeline
 from memstream.extractors.read import read_message
 from memstream.extractors.reader_input import Parsed, Piece
+from memstream.extractors.seats import seat, take_seats
 from memstream.extractors.session import Session
 from memstream.extractors.textprep import Prepared, parse_json, prepare
 from memstream.extractors.tree import tree_of
@@ -81,9 +82,12 @@ class SpacyExtractor:
             pieces = []
             for window in job.prepared.windows:
                 tree = tree_of(next(docs), window.start)
+                seats = seat(tree)
                 spans = candidates(tree)
                 quoted = quoted_tokens(tree)
                 types = entity_model().classify(tree, spans)
+                if seats:
+                    spans, types = take_seats(seats, spans, types)
                 pieces.append(Piece(tree, tuple(spans), tuple(types), quoted))
             result = Parsed(tuple(pieces), job.prepared.cut)
             out[job.text] = result

@@ -98,6 +98,7 @@ def _plain(reading: Reading, left: Named, right: Named) -> bool:
         or tree.lower[i] in lexicon().hedges
         or tree.lower[i] in ("if", "unless", "whether", "would", "will")
         for i in range(a, b)
+        if i not in reading.cover  # Will is a man
     ):
         return False
     return not any(f.unsure or f.negated for f in reading.frames if left.span.start <= f.head < right.span.end)

@@ -1,7 +1,8 @@
 """Before the parser: what is no prose is masked, what is monstrous is cut. Offsets stay those of the original text.
 
-The masked text is a window of the original in which every masked character is a space, so that a token at position p of
-window w stands at `w.start + p` of the original. All patterns are linear in the length of the text.
+The masked text is a window of the original in which every masked character is a space (UNKNOWN in a word that a control
+character splits: no half of it may pass for a name), so that a token at position p of window w stands at `w.start + p`
+of the original. All patterns are linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ _LOG_LINE = re.compile(
 _DIFF_LINE = re.compile(r"^(?:diff --git|index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/).*$", re.M)
 _ROLE_TAG = re.compile(r"[`*_]{1,3}(?=\S)|(?<=\S)[`*_]{1,3}(?=[\s.,;:!?)]|$)")
 _PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+# what a broken transfer leaves: control characters and halves of characters
+_BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]+")
+UNKNOWN = "\ue000"  # stands for a character inside a word that can't be known
 _JSON_START = re.compile(r"^[ \t]*[\[{]", re.M)
 
 
@@ -124,10 +128,36 @@ def _mask(text: str) -> tuple[str, list[tuple[int, int]]]:
         _blank(chars, *m.span())
     for m in _ROLE_TAG.finditer(text):
         _blank(chars, *m.span())
+    _hide_broken(chars)
     for i, c in enumerate(chars):
-        if "\ud800" <= c <= "\udfff" or c == "\x00" or c in "\ufe0f\u200d" or (c >= "\u2600" and _PICTURE.match(c)):
+        if c in "\ufe0f\u200d" or (c >= "\u2600" and _PICTURE.match(c)):
             chars[i] = " "
     return "".join(chars), sorted(spans)
+
+
+def _hide_broken(chars: list[str]) -> None:
+    """Make a word with a broken character inside unknown but for its first letter; at a word's edge it is a space."""
+    text = "".join(chars)
+    done = 0
+    for m in _BROKEN.finditer(text):
+        if m.start() < done:
+            continue
+        a, b = m.span()
+        while a > done and not chars[a - 1].isspace():
+            a -= 1
+        while b < len(text) and (_BROKEN.match(text[b]) or not text[b].isspace()):
+            b += 1
+        done = b
+        for i in range(a, b):
+            if _BROKEN.match(chars[i]):
+                chars[i] = " "
+        while a < b and not text[a].isalnum():
+            a += 1
+        while b > a and not text[b - 1].isalnum():
+            b -= 1
+        if _BROKEN.search(text, a, b):
+            first = a + text[a].isalpha()
+            chars[first:b] = UNKNOWN * (b - first)
 
 
 def _json_spans(text: str) -> list[tuple[int, int]]:

@@ -186,3 +186,65 @@ def test_a_model_that_is_not_installed_is_named() -> None:
     """Another model is a setting; where it is missing the error says what to install."""
     with pytest.raises(SettingsError, match="xx_no_model"):
         create_extractor("spacy", model="xx_no_model")
+
+
+FIRST_NAMES = (
+    "Ana", "Bo", "Mai", "Igor", "May", "Will", "Rose", "Grace", "Sky", "Jun", "Per", "Åse", "Zoë", "Jack", "Amy",
+)  # fmt: skip
+SEATS = [
+    ("{} lives in Oslo.", "{} | lives_in | Oslo"),
+    ("{} works at Northwind Traders.", "{} | works_at | Northwind Traders"),
+    ("{} moved to Lisbon.", "{} | lives_in | Lisbon"),
+    ("{} is married to Peter.", "{} | partner_of | Peter"),
+    ("{} was born in Kraków.", "{} | born_in | Kraków"),
+    ("{} speaks Polish.", "{} | speaks | Polish"),
+]
+
+
+@pytest.mark.parametrize("name", FIRST_NAMES)
+def test_a_clause_that_only_a_person_fits_makes_its_subject_a_person(name: str) -> None:
+    """Short, rare and wordlike first names too, whatever the parser takes them for."""
+    for sentence, expected in SEATS:
+        assert facts(sentence.format(name)) == {expected.format(name)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Traffic moved to Frankfurt.",
+        "Google moved to Frankfurt.",
+        "Marketing moved to Lisbon.",
+        "Everyone speaks Polish.",
+        "Jazz was born in Kraków.",
+        "Will lives in Oslo?",
+        "Grace apparently lives in Oslo.",
+        "Mark is not married to Peter.",
+        "Rose works at night.",
+    ],
+)
+def test_a_word_at_the_head_of_a_clause_is_not_always_a_person(text: str) -> None:
+    """Things and crowds that move or speak, questions, hedges and denials make no fact about a person."""
+    assert facts(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Ro\0me.",
+        "I live in New Yo\x07rk.",
+        "I live in Ro\x0bme.",
+        "I live in Ro\ud800me.",
+        "A\0na lives in Oslo.",
+        "I am allergic to pea\0nuts.",
+        "Mail me at an\0a@post.example.",
+        "relay-api is at 5.5\0.1 now.",
+    ],
+)
+def test_half_a_word_is_no_name(text: str) -> None:
+    """A control character or half a character inside a word makes that word unknown."""
+    assert facts(text) == set()
+
+
+def test_control_characters_between_words_are_spaces() -> None:
+    """They change nothing where no word is split."""
+    assert facts("Ana\0 lives\x07 in \x01Oslo\0.") == {"Ana | lives_in | Oslo"}

@@ -31,7 +31,8 @@ def say_names(reading: Reading, frame: Frame) -> None:
     for s in frame.subj:
         if s >= 0 and tree.lower[s] in FIRST:
             for a in frame.attr:
-                if a in reading.cover and reading.cover[a].known.type == "Person":
+                known = reading.cover[a].known if a in reading.cover else reading.speaker
+                if known is not reading.speaker and known.type == "Person":
                     say_own_name(reading, reading.cover[a].known.name, frame)
 
 

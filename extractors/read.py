@@ -7,6 +7,7 @@ from memstream.extractors.contacts import match_contacts, match_fragments
 from memstream.extractors.copulas import match_copulas
 from memstream.extractors.frames import frames
 from memstream.extractors.identifiers import identify
+from memstream.extractors.introductions import match_introductions
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.nominals import match_nominals
 from memstream.extractors.patterns import match_frames
@@ -109,6 +110,7 @@ def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction
     reading.prepare()
     if not fiction:
         for rule in (
+            match_introductions,
             match_nominals,
             match_copulas,
             match_frames,

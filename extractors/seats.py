@@ -39,14 +39,14 @@ _NO_NAME = words(
     while although though maybe perhaps apparently supposedly allegedly probably yes yeah no ok okay please thanks
     only even well anyway plus hi hello hey mom mum dad mama papa user assistant client customer people man woman
     finance legal support sales security ops production staging research management operations data design product
-    payroll procurement logistics purchasing compliance jazz blues techno hiphop love life music art work home school
+    payroll procurement logistics purchasing compliance jazz blues techno hiphop love life music work home school
     legacy billing traffic legend rumour rumor word news everything half most many few another other others more english
     """
 )
 _NO_ENDING = ("ing", "ment", "tion", "sion", "ness", "ism", "ware", "ship")
 _WORD_NAMES = words(
     """
-    amber april august autumn bill bob bud chance clay cliff crystal daisy dale dawn dean drew earnest faith fern
+    amber april art august autumn bill bob bud chance clay cliff crystal daisy dale dawn dean drew earnest faith fern
     flora frank gene ginger glen grace grant guy hazel heath heather holly hope hunter iris ivy jack jade jasmine jay
     jimmy joy june lance lily mark may melody mercy miles nick olive pat patience pearl per penny peg ray rich rob robin
     rose rowan ruby rusty sandy scarlett sky skip summer sue tab ted terry tony verity victor viola violet wade ward

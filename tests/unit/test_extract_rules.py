@@ -248,3 +248,22 @@ def test_half_a_word_is_no_name(text: str) -> None:
 def test_control_characters_between_words_are_spaces() -> None:
     """They change nothing where no word is split."""
     assert facts("Ana\0 lives\x07 in \x01Oslo\0.") == {"Ana | lives_in | Oslo"}
+
+
+def test_a_fragment_introduces_the_speaker() -> None:
+    """A name with "here", "that's me" or an age after "I'm" is the speaker's, and so is what is said of it."""
+    assert facts("Ngozi here, born and raised in Enugu, currently living in Aberdeen.") == {
+        "user | has_name | Ngozi",
+        "user | born_in | Enugu",
+        "user | lives_in | Aberdeen",
+    }
+    assert facts("im zarina, 26") == {"user | has_name | zarina", "user | has_age | 26"}
+    assert facts("Farrukh, that's me.") == {"user | has_name | Farrukh"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Engineer here, one question.", "Oslo here, any news?", "I'm sorry, 5 of them broke."]
+)
+def test_what_is_no_introduction_names_nobody(text: str) -> None:
+    """Roles, places and moods are no names of the speaker."""
+    assert not any("has_name" in fact for fact in facts(text))

@@ -13,11 +13,14 @@ from aiokafka.errors import KafkaError
 from memstream.schemas.errors import BrokerUnavailable
 from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
+from memstream.streams.monitor import Readiness
 
 log = structlog.get_logger(__name__)
 
 _CONNECT_TIMEOUT = 5.0
 _LONGEST_PAUSE = 10.0
+_KNOCK_SECONDS = 5.0
+_WHAT = "kafka"
 
 
 @asynccontextmanager
@@ -57,6 +60,17 @@ async def unreachable(settings: Settings) -> str | None:
         f"Kafka does not answer at {settings.kafka_bootstrap}: start it with `memstream up`, "
         "or set its address in MEMSTREAM_KAFKA_BOOTSTRAP"
     )
+
+
+async def watch_broker(settings: Settings, ready: Readiness) -> None:
+    """Knock at the broker's port for as long as this runs: a stage that can't reach it is not ready."""
+    while True:
+        reason = await unreachable(settings)
+        if reason is None:
+            ready.has(_WHAT)
+        else:
+            ready.lacks(reason, _WHAT)
+        await asyncio.sleep(_KNOCK_SECONDS)
 
 
 async def wait_for_broker(settings: Settings) -> None:

@@ -12,7 +12,7 @@ from memstream.schemas.topics import EVENT_TOPICS
 from memstream.settings import Settings
 from memstream.streams import metrics
 from memstream.streams.admission import refuse
-from memstream.streams.broker import wait_for_broker
+from memstream.streams.broker import wait_for_broker, watch_broker
 from memstream.streams.chunk import ChunkConfig, ChunkWorker
 from memstream.streams.extract_stage import STAGE, ExtractStage
 from memstream.streams.faust_source import FaustSource, SourcePlan
@@ -60,12 +60,12 @@ async def run_with(settings: Settings, instance: str, stop: asyncio.Event, facto
 
 async def _prepare(settings: Settings, pool: Pool, ready: Readiness) -> None:
     """The broker, the topics and the models: all that must be there before a partition is taken."""
-    ready.reason = "waiting for Kafka"
+    ready.lacks("waiting for Kafka")
     await wait_for_broker(settings)
     made = await create_topics(settings)
     if made:
         log.info("topics_made", topics=made)
-    ready.reason = "loading the models"
+    ready.lacks("loading the models")
     await pool.warm_up()
     log.info("models_loaded", processes=settings.extract_process_count)
 
@@ -75,7 +75,7 @@ async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Po
     stage = ExtractStage(settings, group, pool)
     plan = SourcePlan(group, f"{group}.{instance}", tuple(EVENT_TOPICS), settings.extract_batch)
     source = FaustSource(settings, plan, stage.keep_only)
-    ready.reason = "joining the consumer group"
+    ready.lacks("joining the consumer group")
 
     def failed(task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -84,11 +84,13 @@ async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Po
     working = asyncio.create_task(stage.run())
     working.add_done_callback(failed)
     watching = asyncio.create_task(_watch(source, ready))
+    knocking = asyncio.create_task(watch_broker(settings, ready))
     try:
         await source.run(stage.take, stop)
     finally:
-        ready.reason = "stopping"
+        ready.lacks("stopping")
         watching.cancel()
+        knocking.cancel()
         working.cancel()
     await stage.close()
 
@@ -96,7 +98,7 @@ async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Po
 async def _watch(source: FaustSource, ready: Readiness) -> None:
     while True:
         if source.ready:
-            ready.reason = None
+            ready.has()
             for (topic, partition), lag in source.lag().items():
                 metrics.LAG.labels(STAGE, topic, partition).set(lag)
         await asyncio.sleep(_LAG_SECONDS if source.ready else 0.1)

@@ -32,7 +32,7 @@ SourcePartition = tuple[str, int]
 
 OnAssigned = Callable[[frozenset[SourcePartition]], Awaitable[None]]
 
-_COMMIT_SECONDS = 0.5
+_COMMIT_SECONDS = 1.0
 _POLL_RECORDS = 500
 _SESSION_SECONDS = 30.0
 

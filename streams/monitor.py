@@ -9,7 +9,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,16 +17,30 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from memstream.schemas.errors import SettingsError
 
-
-@dataclass(slots=True)
-class Readiness:
-    """Whether a stage does its work: `reason` says why not, in a few words, and is None when it does."""
-
-    reason: str | None
-
-
+_OWN = "stage"
 _BEAT_SECONDS = 1.0
 _DEAD_AFTER = 30.0
+
+
+class Readiness:
+    """Whether a stage does its work, and why not: one reason for each thing that it needs."""
+
+    def __init__(self, reason: str) -> None:
+        self._reasons = {_OWN: reason}
+
+    @property
+    def reason(self) -> str | None:
+        """Why the stage does not work, in a few words; None when it does."""
+        reasons = list(self._reasons.values())  # at once: the monitor's thread asks while the loop tells
+        return reasons[0] if reasons else None
+
+    def lacks(self, reason: str, what: str = _OWN) -> None:
+        """The stage does not work, for the sake of `what` (by default, of where it is itself)."""
+        self._reasons[what] = reason
+
+    def has(self, what: str = _OWN) -> None:
+        """`what` is there again."""
+        self._reasons.pop(what, None)
 
 
 class Monitor:

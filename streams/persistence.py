@@ -17,6 +17,7 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
+_WHAT = "graph"
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 10.0
 
@@ -56,7 +57,7 @@ class Persistence:
                     if not failed:
                         failed = True
                         self._trying += 1
-                    self._ready.reason = str(error)
+                    self._ready.lacks(str(error), _WHAT)
                     metrics.RETRIES.labels(self._stage, type(error).__name__).inc()
                     log.warning("trying_again", why=str(error), in_seconds=round(pause, 1))
                 await self._sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
@@ -65,7 +66,7 @@ class Persistence:
             if failed:
                 self._trying -= 1
                 if not self._trying:
-                    self._ready.reason = None
+                    self._ready.has(_WHAT)
                     log.info("goes_on")
 
     async def _sleep(self, seconds: float) -> None:

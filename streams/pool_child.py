@@ -6,6 +6,7 @@ however that died. A frame is eight bytes of length and a pickle; both ends are 
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import queue
@@ -52,6 +53,8 @@ def main() -> None:
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(frames,), daemon=True).start()
     worker = _load(frames.get(), outbox)
+    gc.collect()
+    gc.freeze()  # the models are no garbage: never look through them again
     _write(outbox, (READY, None))
     while True:
         works: list[SessionWork] = pickle.loads(frames.get())  # noqa: S301 - from our parent

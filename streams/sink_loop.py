@@ -88,7 +88,7 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         self._assigned = {
             tp: PartitionSink(self._settings, tp, self._graph, self._sender, self._persistence) for tp in assigned
         }
-        self._ready.reason = None
+        self._ready.has()
         log.info("partitions_assigned", count=len(self._assigned))
 
     async def _start(self) -> None:

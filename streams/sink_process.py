@@ -12,7 +12,7 @@ from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.stores import Store, Stores
-from memstream.streams.broker import wait_for_broker
+from memstream.streams.broker import wait_for_broker, watch_broker
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
 from memstream.streams.persistence import Persistence
 from memstream.streams.sink_loop import SinkLoop
@@ -36,21 +36,23 @@ async def run_sink(settings: Settings, instance: str, stop: asyncio.Event) -> No
         with Stores.connect(settings) as stores:
             [store] = stores.all()
             if await unless_stopped(stop, _prepare(settings, store, ready)):
-                ready.reason = "joining the consumer group"
+                ready.lacks("joining the consumer group")
                 graph = GraphSink(store.driver, store.database, f"{group_of(settings)}.{instance}")
+                knocking = asyncio.create_task(watch_broker(settings, ready))
                 await SinkLoop(settings, group_of(settings), instance, graph, ready).run(stop)
+                knocking.cancel()
     finally:
         serving.cancel()
 
 
 async def _prepare(settings: Settings, store: Store, ready: Readiness) -> None:
     """The broker, the topics and the graph's constraints and indexes: all that must be there before the first patch."""
-    ready.reason = "waiting for Kafka"
+    ready.lacks("waiting for Kafka")
     await wait_for_broker(settings)
     made = await create_topics(settings)
     if made:
         log.info("topics_made", topics=made)
-    ready.reason = "waiting for Neo4j"
+    ready.lacks("waiting for Neo4j")
     await Persistence(STAGE, ready).insist(
         partial(migrate, store.driver, store.database, dimensions_of(settings.embedder))
     )

@@ -73,7 +73,7 @@ async def _prepare(settings: Settings, pool: Pool, ready: Readiness) -> None:
 async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Pool, ready: Readiness) -> None:
     group = group_of(settings)
     stage = ExtractStage(settings, group, pool)
-    plan = SourcePlan(group, f"{group}.{instance}", tuple(EVENT_TOPICS), settings.extract_batch)
+    plan = SourcePlan(group, f"{group}.{instance}", tuple(EVENT_TOPICS), buffered=2 * settings.extract_batch)
     source = FaustSource(settings, plan, stage.keep_only)
     ready.lacks("joining the consumer group")
 
@@ -86,7 +86,7 @@ async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Po
     watching = asyncio.create_task(_watch(source, ready))
     knocking = asyncio.create_task(watch_broker(settings, ready))
     try:
-        await source.run(stage.take, stop)
+        await source.run(stage.take, stage.finish, stop)
     finally:
         ready.lacks("stopping")
         watching.cancel()

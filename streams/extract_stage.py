@@ -27,8 +27,9 @@ from memstream.streams.records import Output, Record, SessionResult, SessionWork
 from memstream.streams.state_store import SessionStates
 
 STAGE = "extract"
-_BATCHES_HELD = 2
 _BATCHES_FINISHED = 4
+_BATCH_SECONDS = 4.0  # of work: a rebalance and a stop wait for what is at work
+_LEAST_BATCH = 50
 _LONGEST_REST = 0.25
 
 _Place = tuple[str, int, bytes | None]
@@ -72,24 +73,35 @@ class ExtractStage:
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._extractions: asyncio.Queue[_Extraction] = asyncio.Queue(_BATCHES_FINISHED)
+        self._limit = _LEAST_BATCH
+        self._extractions: asyncio.Queue[_Extraction | None] = asyncio.Queue(_BATCHES_FINISHED)
+        self._finishing = False
+        self._finished = asyncio.Event()
 
     async def take(self, batch: SourceBatch) -> None:
         """Put a batch in line; returns when there is room for another."""
         self._waiting.append(batch)
         self._arrived.set()
-        if sum(len(waiting.records) for waiting in self._waiting) >= _BATCHES_HELD * self._settings.extract_batch:
+        if sum(len(waiting.records) for waiting in self._waiting) >= self._limit:
             self._room.clear()
         await self._room.wait()
 
+    async def finish(self) -> None:
+        """Take nothing more, and return when what is at work is handed over and acked, or has failed."""
+        self._finishing = True
+        self._room.clear()
+        self._arrived.set()
+        await self._finished.wait()
+
     async def run(self) -> None:
-        """Work until cancelled. Raises what makes it impossible to go on; the process must end then."""
+        """Work until `finish`. Raises what makes it impossible to go on; the process must end then."""
         loops = [asyncio.ensure_future(self._extract()), asyncio.ensure_future(self._hand_over())]
         try:
             ended, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_EXCEPTION)
             for loop in ended:
                 await loop
         finally:
+            self._finished.set()
             for loop in loops:
                 loop.cancel()
 
@@ -111,6 +123,9 @@ class ExtractStage:
             if older is not None:  # so that at most one batch is unfinished before the next: its sessions are known
                 await asyncio.wait((older.result,))
             batches = await self._next()
+            if self._finishing:
+                await self._extractions.put(None)
+                return
             records = [record for batch in batches for record in batch.records]
             metrics.BATCH.labels(STAGE).observe(len(records))
             await self._open({(record.topic, record.partition) for record in records})
@@ -140,15 +155,25 @@ class ExtractStage:
         handover = self._handover(
             batches, records, [*zip(free, await results, strict=True), *zip(waited, of_waited, strict=True)]
         )
-        metrics.SECONDS.labels(STAGE, "extract").observe(time.monotonic() - started)
+        took = time.monotonic() - started
+        metrics.SECONDS.labels(STAGE, "extract").observe(took)
+        self._adapt(len(records), took)
         return handover
 
+    def _adapt(self, records: int, took: float) -> None:
+        """Let batches be as large as can be worked off in some seconds."""
+        if records >= self._limit // 2:  # a small one says nothing of the rate
+            possible = int(records / took * _BATCH_SECONDS)
+            self._limit = min(max(possible, _LEAST_BATCH), 2 * self._limit, self._settings.extract_batch)
+
     async def _next(self) -> list[SourceBatch]:
-        """Whole batches that wait, together at most as many records as a batch may have (or one batch)."""
+        """What the source gave and waits, together at most as many records as a batch may have now."""
         await self._arrived.wait()
+        if self._finishing:
+            return []
         taken = [self._waiting.popleft()]
         size = len(taken[0].records)
-        while self._waiting and size + len(self._waiting[0].records) <= self._settings.extract_batch:
+        while self._waiting and size + len(self._waiting[0].records) <= self._limit:
             taken.append(self._waiting.popleft())
             size += len(taken[-1].records)
         if not self._waiting:
@@ -203,29 +228,35 @@ class ExtractStage:
 
     async def _hand_over(self) -> None:
         """Batch by batch in order; those that are finished meanwhile go together, in one transaction a partition."""
-        ahead: _Extraction | None = None
+        line: deque[_Extraction | None] = deque()
         while True:
-            handover = await (ahead or await self._extractions.get()).result
-            ahead = None
-            while ahead is None and not self._extractions.empty():
-                following = self._extractions.get_nowait()
-                if following.result.done():
-                    handover.add(await following.result)
-                else:
-                    ahead = following
-            started = time.monotonic()
-            await asyncio.gather(
-                *(
-                    self._outlets[source].hand_over(messages, self._group, handover.offsets[source])
-                    for source, messages in handover.messages.items()
-                )
+            if not line:
+                line.append(await self._extractions.get())
+            head = line.popleft()
+            if head is None:
+                return
+            handover = await head.result
+            while not self._extractions.empty():
+                line.append(self._extractions.get_nowait())
+            while line and (following := line[0]) is not None and following.result.done():
+                handover.add(await following.result)
+                line.popleft()
+            await self._send(handover)
+
+    async def _send(self, handover: _Handover) -> None:
+        started = time.monotonic()
+        await asyncio.gather(
+            *(
+                self._outlets[source].hand_over(messages, self._group, handover.offsets[source])
+                for source, messages in handover.messages.items()
             )
-            took = time.monotonic() - started
-            metrics.SECONDS.labels(STAGE, "hand_over").observe(took)
-            for batch in handover.batches:
-                await batch.ack()
-            # a transaction costs the same for few and for many: under load more of them gather while we rest
-            await asyncio.sleep(min(took, _LONGEST_REST))
+        )
+        took = time.monotonic() - started
+        metrics.SECONDS.labels(STAGE, "hand_over").observe(took)
+        for batch in handover.batches:
+            await batch.ack()
+        # a transaction costs the same for few and for many: under load more of them gather while we rest
+        await asyncio.sleep(min(took, _LONGEST_REST))
 
 
 def _messages(output: Output) -> Iterable[Message]:

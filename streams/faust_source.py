@@ -47,12 +47,13 @@ class SourceBatch:
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """What to take: `topics` without prefix; `within` is how long a batch is waited for, at most."""
+    """What to take: `topics` without prefix; `within` is how long a batch is waited for, `buffered` read ahead."""
 
     group: str
     instance: str
     topics: tuple[str, ...]
-    batch_size: int
+    buffered: int
+    batch_size: int = 100
     within: float = 0.05
 
 
@@ -89,8 +90,13 @@ class FaustSource:
                 lags[self._place(tp)] = max(end - (done or 0), 0)
         return lags
 
-    async def run(self, take: Callable[[SourceBatch], Awaitable[None]], stop: asyncio.Event) -> None:
-        """Give batch after batch to `take` until `stop`, then wait for those taken to be acked, and commit.
+    async def run(
+        self,
+        take: Callable[[SourceBatch], Awaitable[None]],
+        finish: Callable[[], Awaitable[None]],
+        stop: asyncio.Event,
+    ) -> None:
+        """Give batch after batch to `take` until `stop`; then `finish` acks what is at work, and that is committed.
 
         Whatever goes wrong in faust or in `take` is raised. Then nothing was committed that was not acked; the process
         must end, because faust's threads may still run.
@@ -100,7 +106,9 @@ class FaustSource:
             app = self._faust = self._app(Path(folder), take)
             await app.start()
             await self._until_stopped(app, stop)
-            log.info("stopping", waiting_for="batches in flight")
+            log.info("stopping", waiting_for="batches at work")
+            await finish()
+            app.conf.stream_wait_empty = False  # what only waited is not acked, and taken again next time
             await app.stop()
             if self._failure.done():
                 self._failure.result()
@@ -131,7 +139,7 @@ class FaustSource:
             table_standby_replicas=0,
             agent_supervisor=CrashingSupervisor,
             stream_wait_empty=True,
-            stream_buffer_maxsize=4 * plan.batch_size,
+            stream_buffer_maxsize=plan.buffered,
             broker_commit_interval=_COMMIT_SECONDS,
             broker_max_poll_records=_POLL_RECORDS,
             broker_session_timeout=_SESSION_SECONDS,

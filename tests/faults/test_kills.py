@@ -30,6 +30,7 @@ BURST = 150
 PACE = 1.2  # seconds between bursts
 PATIENCE = 240.0
 LEAST_KILLS = 6
+KINDS = (("extract",), ("sink",), ("pool_child",), ("extract", "sink"))
 SEED = int(os.environ.get("FAULTS_SEED", "7"))
 
 FOUND = """
@@ -78,9 +79,11 @@ async def kill_at_random(
 ) -> Counter[str]:
     """Kill -9 a stage at work, both, or a pool's child, again and again until `done`; some times in any case."""
     killed: Counter[str] = Counter()
+    deck: list[tuple[str, ...]] = []
     ports = {"extract": settings.metrics_port_extract, "sink": settings.metrics_port_sink}
     while not (done.is_set() and killed.total() >= LEAST_KILLS):
-        targets = chance.choice((("extract",), ("sink",), ("pool_child",), ("extract", "sink")))
+        deck = deck or chance.sample(KINDS, len(KINDS))  # each kind comes, in an order of chance
+        targets = deck.pop()
         for stage, port in ports.items():  # one that has not begun again has nothing to lose
             await until(partial(ready, port), 90, f"{stage} works")
         await asyncio.sleep(chance.uniform(0.2, 3.0))

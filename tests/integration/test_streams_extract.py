@@ -70,6 +70,23 @@ async def test_every_event_gives_one_patch_and_a_clean_stop_loses_none(
     assert set(ids.values()) == {1}
 
 
+async def test_a_stop_under_backlog_is_quick_and_loses_nothing(
+    own_settings: Settings, scope: str, start: StartStage
+) -> None:
+    """SIGTERM with a minute of work in line: what is at work is finished, the rest is taken by the next process."""
+    stage = await start(FAULTY_SECONDS="0.03")
+    events = [message(scope, n, f"text {n}", f"s{n % 50}") for n in range(1_500)]
+    await publish(own_settings, events)
+    await until_patched(own_settings, 50)
+    assert await stage.stop(patience=25) == 0
+    assert len(await read_patches(own_settings)) < 1_400
+    await start()
+    await until_patched(own_settings, 1_500)
+    ids = Counter(patch.origin.id for patch in await read_patches(own_settings))
+    assert len(ids) == 1_500
+    assert set(ids.values()) == {1}
+
+
 async def test_state_lies_beside_its_partition_and_is_read_back(
     own_settings: Settings, scope: str, start: StartStage
 ) -> None:

@@ -1,13 +1,15 @@
 """An extractor that fails on purpose, found as any plug-in is: by its entry point, through PYTHONPATH.
 
 Words in a text decide: RAISE raises each time, DIE ends the process each time. Beside that a share of the calls for
-more than one text raises, and another ends the process (FAULTY_RAISE, FAULTY_DIE), whatever they hold.
+more than one text raises, and another ends the process (FAULTY_RAISE, FAULTY_DIE), whatever they hold; each text takes
+FAULTY_SECONDS.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import time
 
 from memstream.schemas.extraction import Extraction, Extractor, SessionExtraction, SessionTurns
 
@@ -22,6 +24,7 @@ class FaultyExtractor:
         self._random = random.Random(int(os.environ.get("FAULTY_SEED", "0")) + os.getpid())  # noqa: S311
         self._raise = float(os.environ.get("FAULTY_RAISE", "0"))
         self._die = float(os.environ.get("FAULTY_DIE", "0"))
+        self._seconds = float(os.environ.get("FAULTY_SECONDS", "0"))
 
     def extract(self, sessions: list[SessionTurns]) -> list[SessionExtraction]:
         """Nothing for each turn, or a failure."""
@@ -30,6 +33,7 @@ class FaultyExtractor:
             os._exit(9)
         if any("RAISE" in text for text in texts) or (len(texts) > 1 and self._random.random() < self._raise):
             raise ValueError("this batch raises")
+        time.sleep(self._seconds * len(texts))
         return [self._of(session) for session in sessions]
 
     def _of(self, session: SessionTurns) -> SessionExtraction:

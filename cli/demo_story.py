@@ -28,7 +28,7 @@ _PATIENCE = 180.0  # seconds without any news
 _PAUSE = 0.2
 _AT_ONCE = 16
 _LAST = 10  # of the last offsets of a partition some are markers of transactions
-_UNKNOWN_YET = (404, 503)
+_UNKNOWN_YET = (404, 503, 504)
 
 Advance = Callable[[], None]
 Check = Callable[[], None]

@@ -271,7 +271,6 @@ class _Sweep:
             self.runs.append(run)
         run.add(said)
 
-
     def _deny(self, said: Said) -> None:
         held, denied = self.latest.get((said.value, False)), self.latest.get((said.value, True))
         holding = held is not None and held.open_at(said.effective)

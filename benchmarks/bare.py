@@ -1,5 +1,6 @@
 """The models bare: `nlp.pipe` with the same components and batch size, then the embedder in batches, and nothing else.
 
+The pipeline is as spaCy loads it: what Memstream does to make it quicker is Memstream's, and not in these figures.
 They run in as many processes as the pipeline has, started like those of its pool, and loaded and warm before the clock
 starts. All of them begin together; the clock ends with the last one.
 """
@@ -14,7 +15,7 @@ from functools import partial
 from typing import cast
 
 from memstream.extractors.embedders import create_embedder
-from memstream.extractors.pipeline import pipeline
+from memstream.extractors.pipeline import load_bare
 from memstream.streams.pool_child import DONE, Worker
 from memstream.streams.pool_process import PoolProcess
 
@@ -34,7 +35,7 @@ class BareModels:
     """Built in each process. `process` runs the texts through the models and tells when."""
 
     def __init__(self, embedder: str) -> None:
-        self._nlp, self._batch_size = pipeline()
+        self._nlp, self._batch_size = load_bare()
         self._embedder = create_embedder(embedder, cache_size=0)
 
     def process(self, texts: list[str]) -> Clock:

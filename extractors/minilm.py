@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import resources
 from typing import Any
 
@@ -17,6 +18,7 @@ MAX_TOKENS = 256
 MAX_CHARS = 8_000  # far beyond 256 tokens of any script; keeps a monstrous text away from the tokenizer
 BATCH_TEXTS = 16
 BATCH_TOKENS = 2_048  # padded: bounds the memory of one run
+RUN_TOKENS = 12  # what a run costs by itself, in tokens: the weights go through the cache once
 
 
 class MiniLmEmbedder:
@@ -69,14 +71,21 @@ def _encodable(text: str) -> str:
 
 
 def _batches(order: list[int], lengths: list[int]) -> list[list[int]]:
-    """Neighbours in length, at most BATCH_TEXTS of them and BATCH_TOKENS with padding."""
+    """Neighbours in length, cut where runs and padding together cost least; see BATCH_TEXTS and BATCH_TOKENS.
+
+    Of all ways to cut the row: the cheapest one up to each place, from those before it (as in line breaking).
+    """
+    cheapest = [0] + [sys.maxsize] * len(order)
+    cut_at = [0] * (len(order) + 1)
+    for end, longest in enumerate(order, 1):
+        for start in range(max(0, end - BATCH_TEXTS), end):
+            padded = (end - start) * lengths[longest]
+            cost = cheapest[start] + RUN_TOKENS + padded
+            if cost < cheapest[end] and (padded <= BATCH_TOKENS or start == end - 1):
+                cheapest[end], cut_at[end] = cost, start
     batches: list[list[int]] = []
-    current: list[int] = []
-    for i in order:
-        if current and (len(current) == BATCH_TEXTS or (len(current) + 1) * lengths[i] > BATCH_TOKENS):
-            batches.append(current)
-            current = []
-        current.append(i)
-    if current:
-        batches.append(current)
+    end = len(order)
+    while end:
+        batches.append(order[cut_at[end] : end])
+        end = cut_at[end]
     return batches

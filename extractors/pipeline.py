@@ -14,6 +14,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from memstream.extractors.identifiers import is_identifier_token
+from memstream.extractors.matmul import quicken
+from memstream.extractors.ruler import remember
 from memstream.schemas.errors import SettingsError
 
 CONFIG = "pipeline.cfg"
@@ -30,7 +32,24 @@ CHAT = {
 
 @functools.cache
 def pipeline(model: str | None = None) -> tuple[Language, int]:
-    """The loaded pipeline and its batch size; `model` overrides the one of the config file.
+    """The pipeline as the rules read it, and its batch size; `model` overrides the one of the config file.
+
+    Raises SettingsError where the model is not installed.
+    """
+    nlp, batch_size = load_bare(model)
+    tokenizer: Any = nlp.tokenizer
+    tokenizer.token_match = _whole
+    for word, parts in CHAT.items():
+        for first in (parts[0], parts[0].capitalize()):
+            spelled = [{ORTH: first}, {ORTH: word[len(first) :], NORM: parts[1]}]
+            tokenizer.add_special_case(first + word[len(first) :], spelled)
+    quicken(nlp)
+    remember(nlp)
+    return nlp, batch_size
+
+
+def load_bare(model: str | None = None) -> tuple[Language, int]:
+    """The model's pipeline as spaCy has it, without the components that are left out, and the batch size.
 
     Raises SettingsError where the model is not installed.
     """
@@ -42,14 +61,7 @@ def pipeline(model: str | None = None) -> tuple[Language, int]:
             f"the spaCy model {name!r} is not installed; run: pip install 'memstream[streams]'"
             " (or install that model's own package)"
         )
-    nlp = spacy.load(name, exclude=config["leave_out"])
-    tokenizer: Any = nlp.tokenizer
-    tokenizer.token_match = _whole
-    for word, parts in CHAT.items():
-        for first in (parts[0], parts[0].capitalize()):
-            spelled = [{ORTH: first}, {ORTH: word[len(first) :], NORM: parts[1]}]
-            tokenizer.add_special_case(first + word[len(first) :], spelled)
-    return nlp, int(config["batch_size"])
+    return spacy.load(name, exclude=config["leave_out"]), int(config["batch_size"])
 
 
 def _whole(text: str) -> bool:

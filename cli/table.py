@@ -49,6 +49,9 @@ COMMANDS = (
     Entry("topics", "memstream.cli.topics:app", "Make, list and check the topics.", LOOK, "streams"),
     Entry("dlq", "memstream.cli.dlq:app", "Look at the dead letters, with their reasons.", LOOK, "streams"),
     Entry(
+        "replay", "memstream.cli.replay:app", "Build the graph again from the log, beside what runs.", LOOK, "streams"
+    ),
+    Entry(
         "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
     ),
     Entry(

@@ -108,7 +108,7 @@ class AsyncPublisher(
         self, topic: Topic, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = (), *, label: str = "raw"
     ) -> Pending:
         """Take bytes unchecked but for their size: for mirrors, and for trying what is refused. `label` names them."""
-        named = topic.named(self._settings.topic_prefix)
+        named = self._settings.topic(topic)
         entry = Entry(label, None, "", self.source, named, key, value, list(headers))
         if entry.size > MAX_REQUEST_BYTES:
             raise PublishError(f"{label} has {entry.size:,} bytes: no broker of ours takes that", [label])
@@ -183,7 +183,7 @@ class AsyncPublisher(
     def _entry(self, event: Event) -> Entry:
         recorded_at(event, self._mint.clock())  # what the workers would refuse is better told here
         key, value, headers = encode(event)
-        topic = event.kind.topic.named(self._settings.topic_prefix)
+        topic = self._settings.topic(event.kind.topic)
         return Entry(event.id, event, event.scope, event.source, topic, key, value, headers)
 
     async def _accept(self, entry: Entry) -> Pending:

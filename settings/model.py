@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from memstream.schemas.topics import EVENT_TOPICS, Topic
 from memstream.settings.checks import check_bootstrap, check_embedder, check_http_url, check_neo4j_uri, check_prefix
 
 ENV_PREFIX = "MEMSTREAM_"
@@ -70,10 +71,20 @@ class Settings(BaseSettings):
     topic_prefix: Annotated[str, AfterValidator(check_prefix)] = Field(
         "memory", description="First part of every topic's name."
     )
+    events_prefix: Annotated[str, AfterValidator(check_prefix)] | None = Field(
+        None, description="Prefix of the event topics, where a rebuilt lineage reads those of another one."
+    )
+    patches_prefix: Annotated[str, AfterValidator(check_prefix)] | None = Field(
+        None, description="Prefix of the patches topic, where a replay runs into another lineage's graph."
+    )
     partitions: int = Field(12, ge=1, le=1024, description="Partitions of each topic. It never changes afterwards.")
     replication_factor: int = Field(1, ge=1, le=32, description="Copies of each topic: 3 in production.")
     group_prefix: Annotated[str, AfterValidator(check_prefix)] = Field(
         "memstream", description="First part of every consumer group's name."
+    )
+
+    session_timeout: float = Field(
+        30.0, ge=6, le=80, description="Seconds without a heartbeat after which a worker's partitions go to others."
     )
 
     publish_timeout: float = Field(
@@ -86,6 +97,11 @@ class Settings(BaseSettings):
     neo4j_user: str = Field("neo4j", description="Neo4j's user.")
     neo4j_password: SecretStr | None = Field(None, description="Neo4j's password; none: without authentication.")
     neo4j_database: str = Field("neo4j", min_length=1, description="Neo4j's database. Community has only this one.")
+
+    target_user: str | None = Field(None, description="User of a second Neo4j (replay, switch); else neo4j_user.")
+    target_password: SecretStr | None = Field(
+        None, description="Password of a second Neo4j (replay, switch); else neo4j_password."
+    )
 
     extractor: str = Field("spacy", min_length=1, description="Name of an entry point in memstream.extractors.")
     extract_processes: int = Field(0, ge=0, le=256, description="Extraction processes of a worker; 0: one a core.")
@@ -133,6 +149,26 @@ class Settings(BaseSettings):
     def neo4j_auth(self) -> tuple[str, str] | None:
         """User and password as the Neo4j driver takes them; None where there is no password."""
         return (self.neo4j_user, self.neo4j_password.get_secret_value()) if self.neo4j_password else None
+
+    def at(self, neo4j_uri: str) -> Self:
+        """The same with another Neo4j, under the user and password of the second one where they are given.
+
+        Raises ValueError for what is no address of a Neo4j.
+        """
+        told: dict[str, Any] = {"neo4j_uri": check_neo4j_uri(neo4j_uri)}
+        if self.target_user is not None:
+            told["neo4j_user"] = self.target_user
+        if self.target_password is not None:
+            told["neo4j_password"] = self.target_password
+        return self.model_copy(update=told)
+
+    def topic(self, topic: Topic) -> str:
+        """The full name of a topic as the processes of this lineage read or write it."""
+        if topic in EVENT_TOPICS:
+            return topic.named(self.events_prefix or self.topic_prefix)
+        if topic is Topic.PATCHES:
+            return topic.named(self.patches_prefix or self.topic_prefix)
+        return topic.named(self.topic_prefix)
 
     @property
     def stack_file(self) -> Path:

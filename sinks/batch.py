@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memstream.sinks import erasure, lock, outbox
+from memstream.sinks import erase_steps, erasure, lock, outbox, payloads
 from memstream.sinks.edges import write_edges
 from memstream.sinks.facts import Told, ends_of, write_facts
-from memstream.sinks.known import Judged, Stored, erased_props, event_props, judge
+from memstream.sinks.forgetting import TakenBack, take_back
+from memstream.sinks.known import erased_props, event_props, judge
 from memstream.sinks.links import pairs_of, write_links
 from memstream.sinks.lock import Place
-from memstream.sinks.manifest import manifest_of
+from memstream.sinks.manifest import manifest_of, write_manifest
 from memstream.sinks.nodes import keys_of, write_nodes
 from memstream.sinks.records import Applied, Incoming
 from memstream.sinks.sessions import spots_of, write_chain
-from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Runs
+from memstream.sinks.taint import pruned
 from memstream.sinks.told import told_of
-from memstream.sinks.unfold import Taken, Unfolded, drop_events, forget_versions, sweep, unfold
+from memstream.sinks.unfold import forget_versions, sweep
 from memstream.sinks.writer import Writer
 
 
@@ -27,14 +28,18 @@ def apply(tx: Runs, place: Place, incoming: Sequence[Incoming], *, announce: boo
     fresh = sorted((one for one in incoming if one.offset > stored), key=lambda one: one.offset)
     if not fresh:
         return Applied(dropped=len(incoming), last_offset=stored)
-    lock.lock_scopes(tx, place, {one.scope for one in fresh})
-    erasures, brought = erasure.read_and_keep(tx, fresh)
-    judged = judge(tx, fresh)
-    covered = {one.offset for one in judged.winners if any(x.covers(one) for x in erasures)}
+    # a copy of an erasure is for the scopes below its own, which may live in another partition
+    events = [one for one in fresh if not one.patch.copy_below]
+    lock.lock_scopes(tx, place, {one.scope for one in events})
+    brought = erasure.keep(tx, place, fresh)
+    judged = judge(tx, events)
+    covered = erasure.covered(tx, place, judged.winners)
     writer = Writer(tx)
-    unfolded = _take_back(writer, judged, erasure.reached(tx, brought))
-    applied = [one for one in judged.winners if one.offset not in covered]
-    rows, told = _write(writer, applied, [one for one in judged.winners if one.offset in covered], unfolded)
+    hidden = [one for one in judged.winners if one.offset in covered]
+    now = erase_steps.begin(tx, place, brought, {(one.scope, one.key) for one in judged.winners})
+    back = take_back(writer, place, judged, now.reached, hidden)
+    applied = pruned(tx, [one for one in judged.winners if one.offset not in covered], back.gone)
+    rows, told = write(writer, applied, hidden, back)
     last = fresh[-1]
     changes = outbox.store(tx, place, last.offset, told) if announce else []
     lock.advance(tx, place, last.offset, last.key)
@@ -47,39 +52,33 @@ def apply(tx: Runs, place: Place, incoming: Sequence[Incoming], *, announce: boo
         edges=writer.connected,
         last_offset=last.offset,
         changes=changes,
+        erasing=now.more or back.released,
     )
 
 
-def skip(tx: Runs, place: Place, offset: int) -> int:
-    """Move past a record of which nothing can be read. Returns the offset that is reached."""
+def skip(tx: Runs, place: Place, offset: int, event: str | None = None) -> int:
+    """Move past a record of which nothing is wanted or can be read. Returns the offset that is reached."""
     stored = lock.lock(tx, place)
     if offset > stored:
-        lock.advance(tx, place, offset, None)
+        lock.advance(tx, place, offset, event)
     return max(offset, stored)
 
 
-def _take_back(writer: Writer, judged: Judged, reached: list[tuple[Stored, Cause]]) -> Unfolded | None:
-    """What better patches replace, and what new erasures reach of what is there."""
-    by_key = {(one.scope, one.key): Cause(one.offset, one.patch.origin.id) for one in judged.winners}
-    forgotten = [(event, cause) for event, cause in reached if (event.scope, event.id) not in by_key]
-    if not judged.replaced and not forgotten:
-        return None
-    replaced = [(event, by_key[event.scope, event.id]) for event in judged.replaced]
-    taken = [Taken(event, cause) for event, cause in replaced]
-    taken += [Taken(event, cause, forget=True) for event, cause in forgotten]
-    unfolded = unfold(writer, taken)
-    drop_events(writer, judged.replaced)
-    if forgotten:
-        erasure.strip(writer, [event for event, _ in forgotten])
-    return unfolded
-
-
-def _write(
-    writer: Writer, applied: Sequence[Incoming], covered: Sequence[Incoming], unfolded: Unfolded | None
+def write(
+    writer: Writer, applied: Sequence[Incoming], covered: Sequence[Incoming], taken: TakenBack
 ) -> tuple[int, list[Told]]:
-    back = unfolded or Unfolded()
-    props = [event_props(one, manifest_of(one)) for one in applied] + [erased_props(one) for one in covered]
+    """Write these patches and what is left of those that are covered, and fold again what was taken back.
+
+    Returns the number of rows, and what became true.
+    """
+    back = taken.unfolded
+    made = [manifest_of(one) for one in applied]
+    props = [
+        *(event_props(one, write_manifest(m), uses=m.uses) for one, m in zip(applied, made, strict=True)),
+        *(erased_props(one) for one in covered),
+    ]
     events = writer.create([(["Event"], row) for row in props])[: len(applied)]
+    payloads.hold(writer, zip(applied, made, events, strict=True))
     came = {spot: one.offset for one in applied for spot in spots_of(one)}
     pairs = {pair: one.offset for one in applied for pair in pairs_of(one)}
     writer.touch(key for one in applied for key in (*keys_of(one), *ends_of(one)))

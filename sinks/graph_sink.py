@@ -24,10 +24,14 @@ T = TypeVar("T")
 class GraphSink:
     """Applies the patches of partitions to one store. One instance may serve many partitions, one batch at a time.
 
-    `worker` names this process in locks; `announce` is False for a replay, which tells no watcher.
+    `worker` names this process in locks. A replay tells no watcher (`announce` is False) and names its run in
+    `replay`: graphs that are marked as filled with a part of the log are for it alone.
     """
 
-    def __init__(self, driver: Driver, database: str, worker: str, *, announce: bool = True) -> None:
+    def __init__(
+        self, driver: Driver, database: str, worker: str, *, announce: bool = True, replay: str | None = None
+    ) -> None:
+        self._replay = replay
         self._driver = driver
         self._database = database
         self._worker = worker
@@ -36,10 +40,11 @@ class GraphSink:
     def resume(self, topic: str, partition: int, partitions: int) -> Resume:
         """Where the partition stands; what was committed and not sealed is sealed.
 
-        Raises TopicMismatch where the graph was built from a topic with another count of partitions.
+        Raises TopicMismatch where the graph was built from a topic with another count of partitions, LogMismatch where
+        a replay has marked it as not for this sink.
         """
         place = self._place(topic, partition)
-        return self._write(lambda tx: lock.begin(tx, place, partitions))
+        return self._write(lambda tx: lock.begin(tx, place, partitions, self._replay))
 
     def apply(self, topic: str, partition: int, batch_of: Sequence[PatchRecord]) -> Applied:
         """Apply the records of one partition, in the order of their offsets, and seal them.
@@ -66,6 +71,12 @@ class GraphSink:
             return batch.skip(tx, place, record.offset)
 
         last = self._write(write)
+        self._write(lambda tx: lock.seal(tx, place, last))
+
+    def pass_over(self, topic: str, partition: int, offset: int, event: str | None) -> None:
+        """Go past records that are not wanted, up to the one at `offset`, which is of this event."""
+        place = self._place(topic, partition)
+        last = self._write(lambda tx: batch.skip(tx, place, offset, event))
         self._write(lambda tx: lock.seal(tx, place, last))
 
     def pending_changes(self, topic: str, partition: int) -> list[Change]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memstream.schemas.errors import FatalError, LogMismatch, TopicMismatch
+from memstream.sinks import mark, migrations
 from memstream.sinks.records import Resume
 from memstream.sinks.statements import Runs, run, statement
 
@@ -29,6 +30,15 @@ LOCK = statement(
     """
     MATCH (o:StreamOffset {topic: $topic, partition: $partition}) SET o.lock = $worker
     RETURN o.offset AS offset
+    """,
+)
+# Read under the lock: a newer version that is announced waits for it (sinks.migrating). Index: the unique keys.
+VERSIONS = statement(
+    "schema versions",
+    """
+    OPTIONAL MATCH (v:SchemaVersion {name: $name})
+    OPTIONAL MATCH (m:Migration) WHERE m.id IS NOT NULL AND m.name = $name AND m.announced
+    RETURN coalesce(max(v.version), 0) AS version, coalesce(max(m.number), 0) AS announced
     """,
 )
 ADVANCE = statement(
@@ -75,8 +85,12 @@ class Place:
     worker: str
 
 
-def begin(tx: Runs, place: Place, partitions: int) -> Resume:
-    """Where the partition stands. Raises TopicMismatch where the graph was built with another partition count."""
+def begin(tx: Runs, place: Place, partitions: int, replay: str | None = None) -> Resume:
+    """Where the partition stands, for a live sink or for the run of a replay.
+
+    Raises TopicMismatch where the graph was built with another partition count, LogMismatch where it is not for it.
+    """
+    mark.check(tx, replay)
     others = run(tx, COUNTS, topic=place.topic, partitions=partitions)
     (row,) = run(tx, BEGIN, topic=place.topic, partition=place.partition, partitions=partitions, worker=place.worker)
     stored = others[0]["partitions"] if others else row["partitions"]
@@ -92,12 +106,17 @@ def begin(tx: Runs, place: Place, partitions: int) -> Resume:
 
 
 def lock(tx: Runs, place: Place) -> int:
-    """Lock the partition and tell the offset applied last (-1: none). Raises FatalError where it was never begun."""
+    """Lock the partition and tell the offset applied last (-1: none).
+
+    Raises FatalError where it was never begun, SchemaTooNew where a newer Memstream has migrated the graph meanwhile.
+    """
     rows = run(tx, LOCK, topic=place.topic, partition=place.partition, worker=place.worker)
     if not rows:
         raise FatalError(
             f"partition {place.partition} of {place.topic} has no offset in the graph: resume it before applying"
         )
+    (found,) = run(tx, VERSIONS, name=migrations.NAME)
+    migrations.refuse_newer(max(found["version"], found["announced"]))
     offset: int | None = rows[0]["offset"]
     return -1 if offset is None else offset
 

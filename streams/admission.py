@@ -13,14 +13,12 @@ from memstream.schemas.errors import InvalidEvent, InvalidScope, Reason
 from memstream.schemas.events import Event, recorded_at
 from memstream.schemas.ids import event_key, order_key, utc_text
 from memstream.schemas.limits import MAX_ID
-from memstream.schemas.patch import Origin, Patch, Verdict
+from memstream.schemas.patch import REFUSED_GENERATION, Origin, Patch, Verdict
 from memstream.schemas.scope import parse_scope
 from memstream.schemas.topics import KEY_SEPARATOR, record_key
 from memstream.streams.records import Output, Record, Refusal
 
 NO_EXTRACTOR = "none"
-# A refused event ranks below every patch of the same identity: once it is published rightly, that one wins.
-REFUSED_GENERATION = 0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID = TypeAdapter(Id)
 _SHOWN = 200
@@ -70,11 +68,11 @@ def origin_of(event: Event, record: Record, recorded: datetime) -> Origin:
 
 def refuse(record: Record, refusal: Refusal) -> Output:
     """The dead letter of a record; with a patch that bears the verdict, where the record tells whose event it is."""
-    identity = _identity(record)
+    identity = identity_of(record)
     if identity is None:
         return Output(record, refusal=refusal)
     scope, source, event_id, kind = identity
-    recorded = utc_text(_appended(record))
+    recorded = appended_text(record)
     origin = Origin(
         scope=scope,
         source=source,
@@ -98,11 +96,16 @@ def refuse(record: Record, refusal: Refusal) -> Output:
     return Output(record, patch_key=record_key(scope), patch=patch.encode(), refusal=refusal)
 
 
+def appended_text(record: Record) -> str:
+    """When the broker took a record, as a text."""
+    return utc_text(_appended(record))
+
+
 def _appended(record: Record) -> datetime:
     return _EPOCH + timedelta(milliseconds=record.appended_ms)
 
 
-def _identity(record: Record) -> tuple[str, str, str, str] | None:
+def identity_of(record: Record) -> tuple[str, str, str, str] | None:
     """Scope, source, id and type of a record that is no event otherwise; None where they can't be read."""
     attributes: dict[str, object] = {}
     for name, raw in record.headers:

@@ -19,11 +19,13 @@ from memstream.extractors.registry import create_extractor
 from memstream.schemas.errors import FatalError, InvalidEvent, PoisonError, Reason, TransientError
 from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
 from memstream.schemas.patch import Vector
+from memstream.schemas.statement import Erased
 from memstream.schemas.topics import Topic, record_key
-from memstream.streams.admission import admit, refuse
+from memstream.streams.admission import Admitted, admit, appended_text, identity_of, refuse
 from memstream.streams.offload import OffloadStore
 from memstream.streams.projection import Findings, Material, encode, merged, prepare, project
 from memstream.streams.records import Output, Record, Refusal, SessionResult, SessionWork
+from memstream.streams.replay.window import Window
 from memstream.streams.session_state import SessionState
 
 __all__ = ["ChunkConfig", "ChunkWorker", "refuse"]
@@ -40,16 +42,21 @@ class ChunkConfig:
     embedder: str = "minilm"
     embedder_api_key: str | None = field(default=None, repr=False)
     offload_threshold: int = 16_384
+    window: Window = field(default_factory=Window)  # a replay's: what is outside makes no patch
 
 
 @dataclass(slots=True)
 class _Job:
-    """One record on its way: refused, or with its material and what was extracted from it."""
+    """One record on its way: refused, or with its material and what was extracted from it.
+
+    A silent one makes no patch: it is read for what its session says later.
+    """
 
     record: Record
     refusal: Refusal | None = None
     material: Material | None = None
     stateful: bool = False
+    silent: bool = False
     findings: Findings = field(default_factory=Findings)
 
 
@@ -78,6 +85,7 @@ class ChunkWorker:
         self._embedder = embedder or create_embedder(config.embedder, api_key=config.embedder_api_key)
         self._store = OffloadStore(config.offload_url)
         self._shrink_above = config.offload_threshold
+        self._window = config.window
 
     def process(self, works: list[SessionWork]) -> list[SessionResult]:
         """One result for each work, in order.
@@ -121,7 +129,7 @@ class ChunkWorker:
         state = _state_of(work)
         if state is not None:
             state.covered = max(state.covered, record.offset)
-        output = refuse(record, Refusal(Reason.EXTRACTION_FAILED, message))
+        output = self._refusal(record, Refusal(Reason.EXTRACTION_FAILED, message))
         return SessionResult(work.key, state.encode() if state else None, [output])
 
     def _probe(self, error: Exception) -> None:
@@ -149,11 +157,26 @@ class ChunkWorker:
             admitted = admit(record)
         except InvalidEvent as error:
             return _Job(record, refusal=Refusal(error.reason, str(error)))
+        silent = not self._takes(admitted)
+        if silent and (state is None or not self._window.reads(admitted.origin.scope, admitted.origin.recorded_at)):
+            return _Job(record)
         material = prepare(admitted.event, admitted.origin, self._shrink_above)
         if state is None or material.passages or state.has_seen(admitted.origin.key):
-            return _Job(record, material=material)
+            return _Job(record, material=material, silent=silent)
         state.take_in(admitted.origin.key)
-        return _Job(record, material=material, stateful=True)
+        return _Job(record, material=material, stateful=True, silent=silent)
+
+    def _takes(self, admitted: Admitted) -> bool:
+        origin = admitted.origin
+        return self._window.takes(origin.scope, origin.recorded_at, erases=isinstance(admitted.event.data, Erased))
+
+    def _refusal(self, record: Record, refusal: Refusal) -> Output:
+        """The dead letter of a record, unless a replay passes over it."""
+        if not self._window.whole:
+            identity = identity_of(record)
+            if identity is None or not self._window.takes(identity[0], appended_text(record)):
+                return Output(record)
+        return refuse(record, refusal)
 
     def _extract(self, sessions: list[_Session]) -> None:
         """One call for the whole chunk. A document, a board and a repeated event are read without the session."""
@@ -216,8 +239,8 @@ class ChunkWorker:
 
     def _output(self, job: _Job) -> Output:
         if job.refusal is not None:
-            return refuse(job.record, job.refusal)
-        if job.material is None:
+            return self._refusal(job.record, job.refusal)
+        if job.material is None or job.silent:
             return Output(job.record)
         material = self._offloaded(job.material)
         patch = project(material, job.findings, extractor=self._extractor.name, generation=self._extractor.generation)

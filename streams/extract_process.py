@@ -19,6 +19,7 @@ from memstream.streams.faust_source import FaustSource, SourcePlan
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
 from memstream.streams.pool import Pool
 from memstream.streams.pool_child import Worker
+from memstream.streams.replay.window import Window
 from memstream.streams.topics_admin import create_topics
 
 log = structlog.get_logger(__name__)
@@ -31,8 +32,8 @@ def group_of(settings: Settings) -> str:
     return f"{settings.group_prefix}.{settings.topic_prefix}.extract"
 
 
-async def run_extract(settings: Settings, instance: str, stop: asyncio.Event) -> None:
-    """Run the stage until `stop`. Raises what makes it impossible to go on."""
+async def run_extract(settings: Settings, instance: str, stop: asyncio.Event, window: Window | None = None) -> None:
+    """Run the stage until `stop`; a replay gives a window. Raises what makes it impossible to go on."""
     key = settings.embedder_api_key
     config = ChunkConfig(
         offload_url=settings.offload_url,
@@ -40,6 +41,7 @@ async def run_extract(settings: Settings, instance: str, stop: asyncio.Event) ->
         embedder=settings.embedder,
         embedder_api_key=key.get_secret_value() if key is not None else None,
         offload_threshold=settings.offload_threshold,
+        window=window or Window(),
     )
     await run_with(settings, instance, stop, partial(ChunkWorker, config))
 

@@ -21,6 +21,7 @@ from faust import streams as faust_streams
 from mode import CrashingSupervisor
 
 from memstream.schemas.errors import FatalError, MemstreamError
+from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
 from memstream.streams.records import Record
@@ -34,7 +35,7 @@ OnAssigned = Callable[[frozenset[SourcePartition]], Awaitable[None]]
 
 _COMMIT_SECONDS = 1.0
 _POLL_RECORDS = 500
-_SESSION_SECONDS = 30.0
+_BEAT_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class FaustSource:
 
     def __init__(self, settings: Settings, plan: SourcePlan, on_assigned: OnAssigned) -> None:
         self._settings = settings
+        self._prefix = f"{settings.events_prefix or settings.topic_prefix}."
         self._plan = plan
         self._on_assigned = on_assigned
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -142,11 +144,12 @@ class FaustSource:
             stream_buffer_maxsize=plan.buffered,
             broker_commit_interval=_COMMIT_SECONDS,
             broker_max_poll_records=_POLL_RECORDS,
-            broker_session_timeout=_SESSION_SECONDS,
+            broker_session_timeout=settings.session_timeout,
+            broker_heartbeat_interval=min(_BEAT_SECONDS, settings.session_timeout / 3),
             consumer_auto_offset_reset="earliest",
             consumer_group_instance_id=plan.instance,
         )
-        names = [f"{settings.topic_prefix}.{topic}" for topic in plan.topics]
+        names = [settings.topic(Topic(topic)) for topic in plan.topics]
         topic = app.topic(*names, key_serializer="raw", value_serializer="raw")
 
         async def extract(stream: Any) -> None:
@@ -166,11 +169,11 @@ class FaustSource:
             yield SourceBatch(tuple(self._record(event.message) for event in events), _ack(stream, events))
 
     def _place(self, tp: Any) -> SourcePartition:
-        return tp.topic.removeprefix(f"{self._settings.topic_prefix}."), tp.partition
+        return tp.topic.removeprefix(self._prefix), tp.partition
 
     def _record(self, message: Any) -> Record:
         return Record(
-            topic=message.topic.removeprefix(f"{self._settings.topic_prefix}."),
+            topic=message.topic.removeprefix(self._prefix),
             partition=message.partition,
             offset=message.offset,
             appended_ms=round(message.timestamp * 1000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 import structlog
@@ -20,8 +20,12 @@ _QUIET = {
 }
 
 
-def configure_logs(settings: Settings, **always: Any) -> None:
-    """Send structlog's and the libraries' logs to standard error. `always` are keys on every line of this process."""
+def configure_logs(settings: Settings, to: TextIO | None = None, **always: Any) -> None:
+    """Send structlog's and the libraries' logs to standard error, or `to` a file.
+
+    `always` are keys on every line of this process.
+    """
+    stream = to or sys.stderr
 
     def add_always(_logger: Any, _method: str, event: Any) -> Any:
         return {**always, **event}
@@ -32,7 +36,7 @@ def configure_logs(settings: Settings, **always: Any) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    renderer: Any = structlog.dev.ConsoleRenderer(colors=stream.isatty())
     if settings.log_json:
         renderer = structlog.processors.JSONRenderer(
             serializer=lambda value, **_: orjson.dumps(value, default=str).decode()
@@ -44,7 +48,7 @@ def configure_logs(settings: Settings, **always: Any) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(settings.log_level.upper())),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -42,8 +42,8 @@ class Outlet:
     """A transactional producer for one source partition. `start` before use, `stop` after."""
 
     def __init__(self, settings: Settings, group: str, topic: str, partition: int) -> None:
-        self._prefix = settings.topic_prefix
-        self._source = TopicPartition(f"{settings.topic_prefix}.{topic}", partition)
+        self._settings = settings
+        self._source = TopicPartition(settings.topic(Topic(topic)), partition)
         self._name = f"{group}-{self._source.topic}-{partition}"
         self._producer = AIOKafkaProducer(
             **kafka_options(settings),
@@ -88,7 +88,7 @@ class Outlet:
 
     async def _send(self, message: Message) -> asyncio.Future[object]:
         future: asyncio.Future[object] = await self._producer.send(
-            message.topic.named(self._prefix),
+            self._settings.topic(message.topic),
             value=message.value,
             key=message.key,
             partition=message.partition,

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 _AT_ONCE = 4
 _WAIT_MS = 250
 _FETCH_BYTES = 4 * 2**20
-_SESSION_MS = 30_000
+_BEAT_SECONDS = 3.0
 _NEVER_MS = 2**31 - 1  # how long a poll may keep us waiting: Neo4j may be away for hours, heartbeats show that we live
 
 
@@ -41,7 +41,7 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         self._settings = settings
         self._graph = graph
         self._ready = ready
-        self._topic = Topic.PATCHES.named(settings.topic_prefix)
+        self._topic = settings.topic(Topic.PATCHES)
         self._consumer = AIOKafkaConsumer(
             **kafka_options(settings),
             group_id=group,
@@ -50,7 +50,8 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
             auto_offset_reset="earliest",
             isolation_level="read_committed",
             max_poll_interval_ms=_NEVER_MS,
-            session_timeout_ms=_SESSION_MS,
+            session_timeout_ms=round(1000 * settings.session_timeout),
+            heartbeat_interval_ms=round(1000 * min(_BEAT_SECONDS, settings.session_timeout / 3)),
             max_partition_fetch_bytes=_FETCH_BYTES,
         )
         self._sender = Sender(settings)

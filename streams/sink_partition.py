@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from typing import Protocol
 
 import orjson
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from memstream.schemas.errors import BrokerUnavailable, InvalidPatch, LogMismatch, PoisonError, Reason
+from memstream.schemas.ids import utc_text
 from memstream.schemas.topics import Topic, record_key
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
@@ -20,20 +23,31 @@ from memstream.streams.dead_letters import write_letter
 from memstream.streams.outlet import Message
 from memstream.streams.persistence import Persistence
 from memstream.streams.records import Record, Refusal
-from memstream.streams.sender import Sender
 
 log = structlog.get_logger(__name__)
 
 STAGE = "sink"
 _MOST_BYTES = 16 * 2**20
 _READ_BACK_SECONDS = 30.0
+_WAYS_BACK = (
+    "Restore a newer copy of the graph; or load an export that reaches further (memstream import); or rebuild the "
+    "graph from the events, which are kept (memstream replay --from events --wipe, or --into another Neo4j)"
+)
+
+
+class Sends(Protocol):
+    """Where letters and changes go: a Sender, or nobody."""
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Send all; when this returns they are durable."""
+        ...
 
 
 class PartitionSink:
     """Applies the records of one partition of patches to the graph."""
 
     def __init__(
-        self, settings: Settings, tp: TopicPartition, graph: GraphSink, sender: Sender, persistence: Persistence
+        self, settings: Settings, tp: TopicPartition, graph: GraphSink, sender: Sends, persistence: Persistence
     ) -> None:
         self._settings = settings
         self._tp = tp
@@ -52,7 +66,8 @@ class PartitionSink:
         begin, end = (await consumer.beginning_offsets([tp]))[tp], (await consumer.end_offsets([tp]))[tp]
         if place.offset is None:
             if begin > 0:
-                raise LogMismatch(f"{self._where(begin)} is the first record left, and the graph has none before it")
+                reach = await self._reach(consumer, begin)
+                raise LogMismatch(f"The graph has nothing of {tp.topic}-{tp.partition} yet, and {reach}. {_WAYS_BACK}")
             consumer.seek(tp, begin)
         elif end <= place.offset:
             raise LogMismatch(
@@ -65,7 +80,11 @@ class PartitionSink:
         elif begin == place.offset + 1:
             consumer.seek(tp, begin)
         else:
-            raise LogMismatch(f"The graph was built up to {self._where(place.offset)}, and the log begins at {begin}")
+            reach = await self._reach(consumer, begin)
+            raise LogMismatch(
+                f"The graph was built up to {self._where(place.offset)}, as after a restore from an older copy, and "
+                f"{reach}: {begin - place.offset - 1} records between are gone. {_WAYS_BACK}"
+            )
         pending = partial(self._graph.pending_changes, tp.topic, tp.partition)
         await self._tell(await self._persistence.insist(pending))
 
@@ -127,6 +146,24 @@ class PartitionSink:
 
     async def _compare(self, consumer: AIOKafkaConsumer, offset: int, event: str | None) -> None:
         """Read the record that was applied last once more, and see that it is the same."""
+        found = await self._read(consumer, offset)
+        if found.offset != offset or event_of(found) != event:
+            raise LogMismatch(
+                f"{self._where(offset)} is not the record that the graph was built with: the topic was recreated, or "
+                "this graph belongs to another log. Rebuild the graph, or set MEMSTREAM_TOPIC_PREFIX"
+            )
+
+    async def _reach(self, consumer: AIOKafkaConsumer, begin: int) -> str:
+        """How far back the log goes."""
+        end = (await consumer.end_offsets([self._tp]))[self._tp]
+        if begin >= end:
+            return f"the log begins at offset {begin}, and holds nothing"
+        first = await self._read(consumer, begin)
+        told = utc_text(datetime.fromtimestamp(first.timestamp / 1000, UTC))
+        return f"the log reaches back to offset {first.offset} of {told} only"
+
+    async def _read(self, consumer: AIOKafkaConsumer, offset: int) -> ConsumerRecord:
+        """The record at an offset, or the next one there is."""
         consumer.seek(self._tp, offset)
         deadline = time.monotonic() + _READ_BACK_SECONDS
         found: list[ConsumerRecord] = []
@@ -134,17 +171,13 @@ class PartitionSink:
             if time.monotonic() > deadline:
                 raise BrokerUnavailable(f"{self._where(offset)} could not be read within {_READ_BACK_SECONDS:.0f} s")
             found = (await consumer.getmany(self._tp, timeout_ms=500, max_records=1)).get(self._tp, [])
-        if found[0].offset != offset or _event_of(found[0]) != event:
-            raise LogMismatch(
-                f"{self._where(offset)} is not the record that the graph was built with: the topic was recreated, or "
-                "this graph belongs to another log. Rebuild the graph, or set MEMSTREAM_TOPIC_PREFIX"
-            )
+        return found[0]
 
     def _where(self, offset: int) -> str:
         return f"{self._tp.topic}-{self._tp.partition} offset {offset}"
 
 
-def _event_of(record: ConsumerRecord) -> str | None:
+def event_of(record: ConsumerRecord) -> str | None:
     """The key of the event that a patch is of; None for a record that is no patch, and was refused."""
     try:
         return decode(PatchRecord(record.offset, record.key, record.value)).key

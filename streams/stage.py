@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NoReturn
 
 import structlog
@@ -35,16 +36,17 @@ def main() -> None:
     parser.add_argument("stage", choices=STAGES)
     parser.add_argument("--instance", default="0", help="tells processes of one group apart")
     parser.add_argument("--until-eof", action="store_true")
+    parser.add_argument("--window", default="", help="of a replay: which events make patches; else all")
     told = parser.parse_args()
     settings = load()
     configure_logs(settings, stage=told.stage)
-    asyncio.run(_run(settings, told.stage, told.instance, told.until_eof))
+    asyncio.run(_run(settings, _run_of(told.stage, told.window), told.instance, told.until_eof))
 
 
-async def _run(settings: Settings, stage: str, instance: str, until_eof: bool) -> NoReturn:
+async def _run(settings: Settings, run: RunStage, instance: str, until_eof: bool) -> NoReturn:
     code = 1
     try:
-        code = await _guarded(settings, stage, instance, until_eof)
+        code = await _guarded(settings, run, instance, until_eof)
     except Exception:
         log.exception("stage_failed")
     finally:
@@ -52,10 +54,10 @@ async def _run(settings: Settings, stage: str, instance: str, until_eof: bool) -
         os._exit(code)  # threads, of libraries or at work, must not keep a process that is done or has failed
 
 
-async def _guarded(settings: Settings, stage: str, instance: str, until_eof: bool) -> int:
+async def _guarded(settings: Settings, run: RunStage, instance: str, until_eof: bool) -> int:
     stop = asyncio.Event()
     _stop_when_asked(stop, until_eof)
-    running = asyncio.ensure_future(_run_of(stage)(settings, instance, stop))
+    running = asyncio.ensure_future(run(settings, instance, stop))
     asked = asyncio.ensure_future(stop.wait())
     await asyncio.wait((running, asked), return_when=asyncio.FIRST_COMPLETED)
     try:
@@ -76,12 +78,13 @@ async def _guarded(settings: Settings, stage: str, instance: str, until_eof: boo
     return 0
 
 
-def _run_of(stage: str) -> RunStage:
+def _run_of(stage: str, window: str) -> RunStage:
     # imported here: a sink needs no spaCy, an extraction no Neo4j
     if stage == "extract":
         from memstream.streams.extract_process import run_extract  # noqa: PLC0415
+        from memstream.streams.replay.window import Window  # noqa: PLC0415
 
-        return run_extract
+        return partial(run_extract, window=Window.decode(window))
     from memstream.streams.sink_process import run_sink  # noqa: PLC0415
 
     return run_sink

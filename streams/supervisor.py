@@ -9,8 +9,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import structlog
 
@@ -40,8 +41,18 @@ class Supervisor:
     """Runs the stages given, each as a process of its own, until it is told to stop."""
 
     def __init__(
-        self, settings: Settings, stages: Sequence[str], processes: int = 0, command: Command = stage_command
+        self,
+        settings: Settings,
+        stages: Sequence[str],
+        processes: int = 0,
+        command: Command = stage_command,
+        *,
+        environment: Mapping[str, str] | None = None,
+        output: IO[bytes] | None = None,
     ) -> None:
+        """`environment` is added to that of the processes; what they say goes to `output`, else where ours goes."""
+        self._more = dict(environment or {})
+        self._output = output
         self._settings = settings
         self._stages = stages
         self._processes = processes
@@ -58,9 +69,14 @@ class Supervisor:
         stop = asyncio.Event()
         for sign in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(sign, stop.set)
+        await self.keep(stop)
+
+    async def keep(self, stop: asyncio.Event) -> bool:
+        """Keep the stages running until `stop`. False where one could not be kept running; `stop` is set then, too."""
         with contextlib.ExitStack() as held:
             instances = {stage: held.enter_context(instance_name(self._settings, stage)) for stage in self._stages}
             await asyncio.gather(*(self._keep(stage, instances[stage], stop) for stage in self._stages))
+        return not self._gave_up
 
     async def _keep(self, stage: str, instance: str, stop: asyncio.Event) -> None:
         failures = 0
@@ -94,6 +110,8 @@ class Supervisor:
         process = await asyncio.create_subprocess_exec(
             *self._command(stage, instance),
             stdin=asyncio.subprocess.PIPE,  # its lifeline: it stops when we are gone
+            stdout=self._output,
+            stderr=self._output,
             start_new_session=True,  # Ctrl-C is for us to pass on
             env=self._environment(),
         )
@@ -109,7 +127,7 @@ class Supervisor:
         environment = {**os.environ, f"{ENV_PREFIX}DATA_DIR": str(self._settings.data_dir)}
         if self._processes:
             environment[f"{ENV_PREFIX}EXTRACT_PROCESSES"] = str(self._processes)
-        return environment
+        return environment | self._more
 
 
 async def _stop(process: asyncio.subprocess.Process, stage: str) -> None:

@@ -41,17 +41,18 @@ async def create_topics(settings: Settings) -> list[str]:
     """
     async with admin_client(settings) as admin:
         there = await _partition_counts(admin)
-        missing = [topic for topic in Topic if topic.named(settings.topic_prefix) not in there]
+        missing = [topic for topic in Topic if settings.topic(topic) not in there]
+        _check_foreign(settings, missing)
         if missing:
             await _create(admin, settings, missing)
             there = await _wait_until_created(admin, settings, missing)
         _check_counts(settings, there)
-    return [topic.named(settings.topic_prefix) for topic in missing]
+    return [settings.topic(topic) for topic in missing]
 
 
 async def topic_states(settings: Settings) -> list[TopicState]:
     """How each topic of the lineage is on the broker. Raises BrokerUnavailable."""
-    names = {topic: topic.named(settings.topic_prefix) for topic in Topic}
+    names = {topic: settings.topic(topic) for topic in Topic}
     async with admin_client(settings) as admin:
         described = {row["topic"]: row for row in await admin.describe_topics() if not row["error_code"]}
         there = [name for name in names.values() if name in described]
@@ -91,10 +92,20 @@ async def delete_topics(settings: Settings) -> None:
             await admin.delete_topics(names)
 
 
+def _check_foreign(settings: Settings, missing: list[Topic]) -> None:
+    """A topic of another lineage is never made: a slip in its prefix would look like an empty log."""
+    foreign = [name for topic in missing if (name := settings.topic(topic)) != topic.named(settings.topic_prefix)]
+    if foreign:
+        raise TopicMismatch(
+            f"The topics {', '.join(foreign)} of another lineage are not there: check MEMSTREAM_EVENTS_PREFIX and "
+            "MEMSTREAM_PATCHES_PREFIX"
+        )
+
+
 async def _create(admin: AIOKafkaAdminClient, settings: Settings, topics: list[Topic]) -> None:
     new = [
         NewTopic(
-            topic.named(settings.topic_prefix),
+            settings.topic(topic),
             settings.partitions,
             settings.replication_factor,
             topic_configs=TOPICS[topic].broker_config(),
@@ -109,7 +120,7 @@ async def _create(admin: AIOKafkaAdminClient, settings: Settings, topics: list[T
 
 
 async def _wait_until_created(admin: AIOKafkaAdminClient, settings: Settings, topics: list[Topic]) -> dict[str, int]:
-    wanted = {topic.named(settings.topic_prefix) for topic in topics}
+    wanted = {settings.topic(topic) for topic in topics}
     deadline = asyncio.get_running_loop().time() + _CREATED_WITHIN
     while True:
         there = await _partition_counts(admin)
@@ -131,7 +142,7 @@ async def _partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
 
 def _check_counts(settings: Settings, there: Mapping[str, int]) -> None:
     for topic in Topic:
-        name = topic.named(settings.topic_prefix)
+        name = settings.topic(topic)
         count = there.get(name, 0)
         if count != settings.partitions:
             raise TopicMismatch(
@@ -166,4 +177,4 @@ def _state(topic: Topic, settings: Settings, partitions: int, replicas: int, con
         if partitions != settings.partitions:
             differs.insert(0, f"has {partitions} partitions instead of {settings.partitions}")
     shown = {name: config[name] for name in wanted if name in config}
-    return TopicState(topic.named(settings.topic_prefix), spec.keyed_by, partitions, replicas, shown, tuple(differs))
+    return TopicState(settings.topic(topic), spec.keyed_by, partitions, replicas, shown, tuple(differs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from neo4j import AsyncDriver
+    from own_neo4j import OwnNeo4j
 
     from memstream.settings import Settings
 
@@ -74,6 +75,19 @@ def own_settings(stack: Settings, topic_prefix: str, tmp_path: Path) -> Settings
         metrics_port_sink=any_free(),
         query_port=any_free(),
     )
+
+
+@pytest.fixture(scope="session")
+def own_neo4j(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnNeo4j]:
+    """A second Neo4j, started once for all tests that stop it, put it back or wipe it. They leave it running."""
+    from own_neo4j import OwnNeo4j  # noqa: PLC0415
+
+    made = OwnNeo4j(stack, tmp_path_factory.mktemp("neo4j"))
+    try:
+        asyncio.run(made.start())
+        yield made
+    finally:
+        asyncio.run(made.stop())
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from memstream.sinks.slots import CURRENT
 from memstream.sinks.statements import REGISTRY, Statement
 from memstream.sinks.unfold import EDGES_OF
 
-for module in pkgutil.iter_modules(memstream.sinks.__path__):
-    importlib.import_module(f"memstream.sinks.{module.name}")
+for module in pkgutil.walk_packages(memstream.sinks.__path__, "memstream.sinks."):
+    importlib.import_module(module.name)
 
 # what walks all nodes, all of a label or all of a type
 SCANS = ("AllNodesScan", "LabelScan", "LabelsScan", "TypeScan", "RelationshipsScan", "RelationshipTypesScan")
@@ -36,8 +36,14 @@ PARAMETERS: dict[str, Any] = {name: [] for name in NAMES} | {
     "scope": "s",
     "props": {},
     "name": "n",
+    "mark": "m",
     "version": 1,
     "dimensions": 1,
+    "id": "i",
+    "claim": "c",
+    "end": "t",
+    "below": "s/",
+    "page": 10,
 }
 
 

@@ -26,7 +26,7 @@ from memstream.schemas.ids import event_key, order_key
 from memstream.schemas.patch import Edge, Label, Origin, Patch, Vector
 from memstream.schemas.topics import record_key
 from memstream.settings import Settings
-from memstream.sinks.dump import LABELS
+from memstream.sinks.export.form import LABELS
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.records import PatchRecord

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
-from memstream.sinks.dump import LABELS
+from memstream.sinks.export.form import LABELS
 from memstream.sinks.stores import Stores
 
 # Index: the unique key (scope, id) of each label; the text after it stands for no data.

@@ -10,7 +10,7 @@ from stage_processes import StageProcess, environment, until
 
 from memstream.cli.demo_story import publish, story
 from memstream.settings import Settings
-from memstream.sinks.dump import dump
+from memstream.sinks.export.graph import export_lines
 from memstream.streams.topics_admin import create_topics
 
 KNOWN = """
@@ -41,8 +41,8 @@ async def test_a_removed_graph_comes_back_from_patches(
         found = graph.execute_query(KNOWN, root=scope, database_=database).records[0]["known"]
         return bool(found >= len(different))
 
-    def dumps() -> dict[str, list[str]]:
-        return {one: dump(graph, database, one) for one in scopes}
+    def dumps() -> dict[str, list[bytes]]:
+        return {one: [line.text for line in export_lines(graph, database, one)] for one in scopes}
 
     with graph:
         worker = await StageProcess.supervised(tmp_path / "worker.log", env)

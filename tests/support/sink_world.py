@@ -12,7 +12,8 @@ from sink_patches import Told
 
 from memstream.schemas.patch import Patch
 from memstream.settings import Settings
-from memstream.sinks.dump import LABELS, dump
+from memstream.sinks.export.form import LABELS
+from memstream.sinks.export.graph import export_lines
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.records import Applied, PatchRecord
 from memstream.sinks.stores import Store, Stores
@@ -89,7 +90,7 @@ class World:
 
     def dump(self) -> list[str]:
         """The canonical form of the scope."""
-        return dump(self.store.driver, self.store.database, self.scope)
+        return [line.text.decode() for line in export_lines(self.store.driver, self.store.database, self.scope)]
 
     def wipe(self) -> None:
         """Remove all of the scope, and begin another log."""

@@ -1,0 +1,1 @@
+"""The canonical form of a graph: written, read back, loaded, and compared."""

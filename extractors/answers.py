@@ -265,7 +265,7 @@ def _packed(a: ExtractedAssertion, event: str) -> dict[str, object]:
     obj = [a.object.type.value, a.object.name] if isinstance(a.object, EntityName) else a.object
     return {
         "s": [a.subject.type.value, a.subject.name], "p": a.predicate, "o": obj, "n": a.negated, "f": a.valid_from,
-        "t": a.valid_to, "e": event,
+        "t": a.valid_to, "e": event, **({"u": list(a.used)} if a.used else {}),
     }  # fmt: skip
 
 
@@ -274,7 +274,7 @@ def _unpacked(row: dict[str, object]) -> ExtractedAssertion:
     obj = EntityName(EntityType(raw["o"][0]), raw["o"][1]) if isinstance(raw["o"], list) else raw["o"]
     return ExtractedAssertion(
         EntityName(EntityType(raw["s"][0]), raw["s"][1]), raw["p"], obj, negated=raw["n"], valid_from=raw["f"],
-        valid_to=raw["t"], open=raw["p"] not in catalogue(), used=(raw["e"],), rule="confirmed",
+        valid_to=raw["t"], open=raw["p"] not in catalogue(), used=(raw["e"], *raw.get("u", ())), rule="confirmed",
     )  # fmt: skip
 
 

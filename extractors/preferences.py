@@ -269,5 +269,12 @@ def put(
     ]
     reading.preferences[:] = [
         *kept,
-        ExtractedPreference(holder.known.entity, polarity, text, over=over, context=context, used=holder.used),
+        ExtractedPreference(
+            holder.known.entity,
+            polarity,
+            text,
+            over=over,
+            context=context,
+            used=tuple(dict.fromkeys((*holder.used, *reading.basis(holder.known)))),
+        ),
     ]

@@ -147,8 +147,9 @@ def _names(turn: Turn, piece: Piece, session: Session) -> tuple[list[Named], lis
         elif before is not None and before.type != kind and (sure < 0.8 or before.name.lower() == text.lower()):
             kind = before.type
         old = before.entity if before is not None and before.type == kind else None
+        basis = before.basis(turn.event_id) if before is not None else ()
         known = session.add(text, kind, turn.event_id)
         if old is not None and old.name != known.name and known.name == text:
-            same.append(SameAs(old, known.entity))
+            same.append(SameAs(old, known.entity, basis))
         named.append(Named(span, known, sure))
     return named, same

@@ -48,6 +48,7 @@ class Reading(References):
             return
         if ref.fresh and known not in self.session.known:
             known.last, known.event = self.session.turn, self.turn.event_id
+            known.origin = known.event
             self.session.known.append(known)
         if ref.end > ref.start:
             self.mention(known, ref.start, ref.end)
@@ -57,8 +58,8 @@ class Reading(References):
         a, b = self.tree.at[start], self.tree.end_of(end - 1)
         key = (a, b)
         if key not in self.mentions:
-            offset = self.tree.offset
-            self.mentions[key] = Mention(known.entity, self.tree.text[a:b], offset + a, offset + b)
+            offset, used = self.tree.offset, self.basis(known)
+            self.mentions[key] = Mention(known.entity, self.tree.text[a:b], offset + a, offset + b, used)
 
     def dates(self, frame: Frame | None, at: int) -> tuple[str | None, str | None]:
         """valid_from and valid_to of a clause (or of the sentence of token `at` where there is no clause)."""
@@ -132,7 +133,10 @@ class Reading(References):
         assertion = ExtractedAssertion(
             subject=subject.known.entity, predicate=predicate, object=target.term, negated=no, valid_from=since,
             valid_to=until, open=open_predicate or predicate not in catalogue(),
-            used=tuple(dict.fromkeys((*subject.used, *target.used))), rule=rule,
+            used=tuple(
+                dict.fromkeys((*subject.used, *target.used, *self.basis(subject.known), *self.basis(target.known)))
+            ),
+            rule=rule,
         )  # fmt: skip
         self._put(assertion, subject, target)
         return True

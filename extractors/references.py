@@ -118,6 +118,10 @@ class References:
                 return self._name(self.cover[k], tuple(expect))
         return self._phrase(i, tuple(expect), values, full=full)
 
+    def basis(self, known: Known | None) -> tuple[str, ...]:
+        """The earlier events without which this turn would not know whom it is about; it knows its speaker anyway."""
+        return () if known is None or known is self.speaker else known.basis(self.turn.event_id)
+
     def _addressed(self, i: int) -> Ref | None:
         """Whom an assistant addresses: the one who spoke last, where that is known."""
         name = self.session.last_speaker
@@ -140,7 +144,7 @@ class References:
             known.gender = known.gender or "m"
         elif self.tree.lower[i] in ("she", "her", "hers") and known.type == "Person":
             known.gender = known.gender or "f"
-        used = () if known.last == self.session.turn or not known.event else (known.event,)
+        used = self.basis(known)
         return Ref(known, "", used, i, i + 1)
 
     def _salient(self, i: int) -> list[Known]:
@@ -165,7 +169,7 @@ class References:
             if known.last < self.session.turn - 1:
                 break
             if not expect or known.type in expect:
-                used = () if known.last == self.session.turn or not known.event else (known.event,)
+                used = self.basis(known)
                 return Ref(known, "", used)
         return None
 
@@ -174,7 +178,7 @@ class References:
             retyped = self.session.find(n.known.name, expect[0])
             if retyped is None:
                 n.known.type = expect[0]
-        return Ref(n.known, "", (), n.span.start, n.span.end)
+        return Ref(n.known, "", self.basis(n.known), n.span.start, n.span.end)
 
     def _phrase(self, i: int, expect: tuple[str, ...], values: bool, *, full: bool) -> Ref | None:
         """A common noun phrase: a definite thing (an entity) or an indefinite one (a value)."""
@@ -194,7 +198,7 @@ class References:
         if owner is None and len(bare) == 1:
             known = view.definite(tree.lemma[i], before) or view.definite(tree.lower[i], before)
             if known is not None and (not expect or known.type in expect):
-                used = () if known.last == self.session.turn or not known.event else (known.event,)
+                used = self.basis(known)
                 return Ref(known, "", used, start, end)
         return self._description(i, start, end, owner, expect)
 

@@ -21,13 +21,17 @@ MAX_FACTS = 16
 MAX_GUESSES = 6
 MAX_SEEN = 24
 MAX_NAME = 80
+_PLAIN_ROW = 6
 
 FEMALE, MALE, PLURAL = "f", "m", "p"
 
 
 @dataclass(slots=True)
 class Known:
-    """An entity of the session. `type`, `name` as they were last given; `last` is the turn that named it."""
+    """An entity of the session. `type`, `name` as they were last given; `last` is the turn that named it.
+
+    `event` is that turn's event, `origin` the one that gave the name as it is: "Tom" may be Tom Hale because of it.
+    """
 
     name: str
     type: str
@@ -35,6 +39,11 @@ class Known:
     last: int = 0
     event: str = ""
     aliases: list[str] = field(default_factory=list)
+    origin: str = ""
+
+    def basis(self, event: str) -> tuple[str, ...]:
+        """The earlier events without which a turn would not know whom this is: who named it last, and who in full."""
+        return tuple(dict.fromkeys(key for key in (self.event, self.origin) if key and key != event))
 
     @property
     def entity(self) -> EntityName:
@@ -75,7 +84,7 @@ class Session:
             return cls()
         return cls(
             turn=raw["t"],
-            known=[Known(*row) for row in raw["k"]],
+            known=[Known(*row) if len(row) > _PLAIN_ROW else Known(*row, origin=row[4]) for row in raw["k"]],
             question=Question(*raw["q"]) if raw["q"] else None,
             guesses=raw["g"],
             facts=raw["f"],
@@ -103,7 +112,10 @@ class Session:
                 self.last_speaker = ""
 
     def _dump(self) -> bytes:
-        known = [[k.name, k.type, k.gender, k.last, k.event, k.aliases] for k in self.known]
+        known = [
+            [k.name, k.type, k.gender, k.last, k.event, k.aliases, *([k.origin] if k.origin != k.event else [])]
+            for k in self.known
+        ]
         q = self.question
         return orjson.dumps(
             {
@@ -126,14 +138,16 @@ class Session:
         name = clean(name)[:MAX_NAME]
         found = self.find(name, kind)
         if found is None:
-            found = Known(name, kind, gender)
+            found = Known(name, kind, gender, origin=event)
             self.known.append(found)
         elif len(name) > len(found.name) and found.name.lower() != name.lower() and kind == found.type:
             _alias(found, found.name)
-            found.name = name
+            found.name, found.origin = name, event
         else:
             if name != found.name:
                 _alias(found, name)
+            else:
+                found.origin = event
             self.known.remove(found)
             self.known.append(found)
         if alias:

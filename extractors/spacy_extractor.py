@@ -22,7 +22,7 @@ from memstream.extractors.tree import tree_of
 from memstream.schemas.extraction import Extraction, SessionExtraction, SessionTurns, Turn
 
 NAME = "spacy"
-GENERATION = 1
+GENERATION = 2
 CACHE = 1_024
 _CACHED_CHARS = 400  # longer texts are seldom said twice
 

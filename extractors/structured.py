@@ -33,7 +33,8 @@ def _extraction(turn: Turn, session: Session, facts: RecordFacts) -> Extraction:
         known = session.add(name.entity.name, name.entity.type.value, turn.event_id)
         at = turn.text.find(name.text)
         if at >= 0:
-            mentions.append(Mention(known.entity, name.text, at, at + len(name.text)))
+            used = known.basis(turn.event_id)
+            mentions.append(Mention(known.entity, name.text, at, at + len(name.text), used))
     if not turn.asserts:
         return Extraction(mentions=tuple(mentions))
     for a in facts.assertions:

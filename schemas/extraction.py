@@ -42,12 +42,13 @@ class EntityName:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """`text[start:end]` of the message refers to `entity`. Offsets count code points."""
+    """`text[start:end]` of the message refers to `entity`. Offsets count code points. `used`: as of an assertion."""
 
     entity: EntityName
     text: str
     start: int
     end: int
+    used: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class SameAs:
 
     a: EntityName
     b: EntityName
+    used: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,15 @@ from typing import Any
 import orjson
 from pydantic import Field, ValidationError
 
+from memstream.schemas import patch_versions
 from memstream.schemas.base import Model
 from memstream.schemas.errors import InvalidPatch
 from memstream.schemas.extraction import EntityType
 from memstream.schemas.limits import MAX_PATCH_BYTES
 
-PATCH_VERSION = 1
+PATCH_VERSION = patch_versions.VERSION
+# The generation of a patch that only says that its event was refused. Extractors begin with 1.
+REFUSED_GENERATION = 0
 
 
 class Label(StrEnum):
@@ -141,7 +144,10 @@ class NodeRow(Model):
 
 
 class EdgeRow(Model):
-    """An edge that this event alone makes. Both ends are made as stubs where they are not there yet."""
+    """An edge that this event alone makes. Both ends are made as stubs where they are not there yet.
+
+    `used` are the keys of earlier events without which it could not be read: where one is erased, the edge goes.
+    """
 
     type: Edge
     from_label: Label
@@ -149,6 +155,7 @@ class EdgeRow(Model):
     to_label: Label
     to_id: str
     props: dict[str, Any] = Field(default_factory=dict)
+    used: tuple[str, ...] = ()
 
 
 class AssertionKind(StrEnum):
@@ -215,18 +222,26 @@ class LinkRow(Model):
     same: bool
     key: str
     reason: str = ""
+    used: tuple[str, ...] = ()
 
 
 class ErasureRow(Model):
-    """Forget: events by key, session, subject or entity, or the whole scope, first appended at or before `until`."""
+    """Forget: events by key, session, subject or entity, or the whole scope, first appended at or before `until`.
+
+    With `children` the scopes below are reached too, through the copies of the patch in every partition.
+    """
 
     kind: str
     ids: tuple[str, ...] = ()
     until: str
+    children: bool = False
 
 
 class Patch(Model):
-    """All rows of one event. `cut` says in words what was left out of a monstrous event."""
+    """All rows of one event. `cut` says in words what was left out of a monstrous event.
+
+    `copy_below` marks the copies of an erasure that reaches scopes below its own: one lies in every partition.
+    """
 
     version: int = PATCH_VERSION
     generation: int
@@ -241,6 +256,7 @@ class Patch(Model):
     links: tuple[LinkRow, ...] = Field(default=(), strict=False)
     erasures: tuple[ErasureRow, ...] = Field(default=(), strict=False)
     cut: tuple[str, ...] = Field(default=(), strict=False)
+    copy_below: bool = False
 
     def encode(self) -> bytes:
         """The record's value: JSON that a person can read, without what is at its default.
@@ -256,18 +272,27 @@ class Patch(Model):
 
     @classmethod
     def decode(cls, value: bytes | None) -> Patch:
-        """The patch of a record. Raises InvalidPatch with what is wrong with it."""
+        """The patch of a record, one of a former version as one of today. Raises InvalidPatch with what is wrong."""
         if not value:
             raise InvalidPatch("the record has no value: it is no patch")
         try:
             patch = cls.model_validate_json(value)
+            if patch.version == PATCH_VERSION:
+                return patch
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            path = ".".join(str(p) for p in first["loc"])
-            where = f"patch field {path!r}" if path else "the patch"
-            raise InvalidPatch(f"{where}: {first['msg']}") from error
-        if patch.version > PATCH_VERSION:
-            raise InvalidPatch(
-                f"the patch has version {patch.version}, this reads up to {PATCH_VERSION}: update the sink first"
-            )
-        return patch
+            former = patch_versions.as_present(value)
+            if former is None:
+                raise _invalid(error) from error
+        else:
+            former = patch_versions.as_present(value)
+        try:
+            return cls.model_validate_json(former or value)
+        except ValidationError as error:
+            raise _invalid(error) from error
+
+
+def _invalid(error: ValidationError) -> InvalidPatch:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(p) for p in first["loc"])
+    where = f"patch field {path!r}" if path else "the patch"
+    return InvalidPatch(f"{where}: {first['msg']}")

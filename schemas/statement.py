@@ -225,11 +225,21 @@ class ErasureKind(StrEnum):
 class Erased(Data):
     """Forget for real. `ids` are event ids, session ids, subjects or entity ids as `kind` says, never text.
 
-    `until` bounds it to what was first appended at or before then; without it: up to the erasure itself.
+    `until` bounds it to what was first appended at or before then; without it: up to the erasure itself. With
+    `children` it reaches the scopes below as well: a whole scope, a person, a session.
     """
 
     kind: ErasureKind
     ids: Ids = ()
     source: Id | None = None
     until: Moment | None = None
+    children: bool = False
     reason: ShortText | None = None
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Erased:
+        if (self.kind is ErasureKind.SCOPE) == bool(self.ids):
+            raise ValueError("needs 'ids', unless 'kind' is scope, which takes none")
+        if self.children and self.kind not in (ErasureKind.SCOPE, ErasureKind.USER, ErasureKind.SESSION):
+            raise ValueError(f"an id of the kind {self.kind.value} is of one scope: leave out 'children'")
+        return self

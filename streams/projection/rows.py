@@ -112,7 +112,9 @@ class Rows:
         label = HAPPENING if thing.type is EntityType.EVENT else thing.type.value
         return self.share(ref, "named", props, first=True, labels=(label,))
 
-    def edge(self, kind: Edge, start: Ref, end: Ref, props: Mapping[str, Any] | None = None) -> None:
+    def edge(
+        self, kind: Edge, start: Ref, end: Ref, props: Mapping[str, Any] | None = None, used: tuple[str, ...] = ()
+    ) -> None:
         """An edge of this event."""
         key = (kind.value, start.id, end.id)
         if key in self._edges or not self._has_room():
@@ -124,6 +126,7 @@ class Rows:
             to_label=end.label,
             to_id=end.id,
             props=_filled(props or {}),
+            used=used,
         )
 
     def by_agent(self, start: Ref, agent_id: str | None) -> None:
@@ -144,11 +147,11 @@ class Rows:
         if self._has_room():
             self.retractions.append(row)
 
-    def link(self, a: Ref, b: Ref, *, same: bool, reason: str) -> None:
+    def link(self, a: Ref, b: Ref, *, same: bool, reason: str, used: tuple[str, ...] = ()) -> None:
         """Two entities are one, or are not; nothing where both names are one entity anyway."""
         low, high = sorted((a.id, b.id))
         if low != high and self._has_room():
-            self.links.append(LinkRow(a=low, b=high, same=same, key=self.origin.order, reason=reason))
+            self.links.append(LinkRow(a=low, b=high, same=same, key=self.origin.order, reason=reason, used=used))
 
     def erasure(self, row: ErasureRow) -> None:
         """Something to forget."""

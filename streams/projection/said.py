@@ -46,7 +46,8 @@ def add_extraction(rows: Rows, extraction: Extraction, source: Ref) -> None:
     for retraction in extraction.retractions:
         _add_retraction(rows, retraction)
     for pair in extraction.same_as:
-        rows.link(rows.entity(pair.a), rows.entity(pair.b), same=True, reason=ONE_NAME)
+        used = _earlier(rows.origin, pair.used)
+        rows.link(rows.entity(pair.a), rows.entity(pair.b), same=True, reason=ONE_NAME, used=used)
 
 
 def _add_mentions(rows: Rows, mentions: Iterable[Mention], source: Ref) -> None:
@@ -57,7 +58,9 @@ def _add_mentions(rows: Rows, mentions: Iterable[Mention], source: Ref) -> None:
     for entity, places in by_entity.items():
         first = min(places, key=lambda mention: mention.start)
         props = {"text": first.text, "start": first.start, "end": first.end, "count": len(places)}
-        rows.edge(Edge.MENTIONS, source, rows.entity(entity), props)
+        # where the text names it outright in one place, nothing else was needed to know that it does
+        used = () if any(not mention.used for mention in places) else first.used
+        rows.edge(Edge.MENTIONS, source, rows.entity(entity), props, _earlier(rows.origin, used))
 
 
 def _add_assertion(rows: Rows, said: ExtractedAssertion, source: Ref) -> None:

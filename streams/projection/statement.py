@@ -111,7 +111,7 @@ def erased(rows: Rows, data: Erased, material: Material) -> None:
     if data.kind in (ErasureKind.EVENT, ErasureKind.MESSAGE):
         source = data.source or material.event.source
         ids = tuple(event_key(rows.origin.scope, source, event_id) for event_id in data.ids)
-    rows.erasure(ErasureRow(kind=data.kind.value, ids=ids, until=until))
+    rows.erasure(ErasureRow(kind=data.kind.value, ids=ids, until=until, children=data.children))
 
 
 def _retract(rows: Rows, target: AssertionTarget, material: Material) -> None:

@@ -1,0 +1,48 @@
+"""What is left of an event's patch where some of what it was read with is erased.
+
+An assertion, a mention or a link goes where it `used` an erased event: without it nobody would have known what it is
+about. The name of an entity goes with it, unless something that is left of the event still refers to the entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from memstream.schemas.patch import AssertionRow, EdgeRow, Label, LinkRow, Patch
+
+
+def uses(patch: Patch) -> set[str]:
+    """The keys of all events that rows of a patch were read with."""
+    rows: Iterable[AssertionRow | EdgeRow | LinkRow] = (*patch.assertions, *patch.edges, *patch.links)
+    return {key for row in rows for key in row.used}
+
+
+def without(patch: Patch, erased: Collection[str]) -> Patch:
+    """The patch without what used one of these events; the very same where nothing did."""
+    gone = set(erased)
+    assertions = tuple(row for row in patch.assertions if gone.isdisjoint(row.used))
+    edges = tuple(row for row in patch.edges if gone.isdisjoint(row.used))
+    links = tuple(row for row in patch.links if gone.isdisjoint(row.used))
+    left = (len(assertions), len(edges), len(links))
+    if left == (len(patch.assertions), len(patch.edges), len(patch.links)):
+        return patch
+    orphans = _entities(patch.assertions, patch.edges, patch.links) - _entities(assertions, edges, links)
+    nodes = tuple(row for row in patch.nodes if row.owned or row.label is not Label.ENTITY or row.id not in orphans)
+    changed = {"assertions": assertions, "edges": edges, "links": links, "nodes": nodes}
+    return patch.model_copy(update=changed)
+
+
+def _entities(assertions: Iterable[AssertionRow], edges: Iterable[EdgeRow], links: Iterable[LinkRow]) -> set[str]:
+    """The entities that these rows are about."""
+    found: set[str] = set()
+    for said in assertions:
+        found |= {said.subject, said.object or said.subject}
+    for edge in edges:
+        found |= {
+            one
+            for label, one in ((edge.from_label, edge.from_id), (edge.to_label, edge.to_id))
+            if label is Label.ENTITY
+        }
+    for link in links:
+        found |= {link.a, link.b}
+    return found

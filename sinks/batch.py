@@ -8,7 +8,7 @@ from memstream.sinks import erase_steps, erasure, lock, outbox, payloads
 from memstream.sinks.edges import write_edges
 from memstream.sinks.facts import Told, ends_of, write_facts
 from memstream.sinks.forgetting import TakenBack, take_back
-from memstream.sinks.known import erased_props, event_props, judge
+from memstream.sinks.known import Judged, erased_props, event_props, judge
 from memstream.sinks.links import pairs_of, write_links
 from memstream.sinks.lock import Place
 from memstream.sinks.manifest import manifest_of, write_manifest
@@ -54,6 +54,20 @@ def apply(tx: Runs, place: Place, incoming: Sequence[Incoming], *, announce: boo
         changes=changes,
         erasing=now.more or back.released,
     )
+
+
+def step(tx: Runs, place: Place) -> Applied:
+    """Go on with the oldest erasure of the partition that is not done: take back some of the events that it reaches."""
+    stored = lock.lock(tx, place)
+    work = erase_steps.next_work(tx, place)
+    if work is None:
+        return Applied(last_offset=stored)
+    scopes = erase_steps.scopes_of(tx, place, work)
+    lock.lock_scopes(tx, place, scopes)
+    now = erase_steps.take(tx, place, work, scopes, stored)
+    writer = Writer(tx)
+    write(writer, [], [], take_back(writer, place, Judged(), now.reached))
+    return Applied(dropped=len(now.reached), last_offset=stored, erasing=True)
 
 
 def skip(tx: Runs, place: Place, offset: int, event: str | None = None) -> int:

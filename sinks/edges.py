@@ -16,6 +16,7 @@ def write_edges(writer: Writer, patches: Iterable[Incoming]) -> int:
         for row in one.patch.edges:
             start = writer.nodes[NodeKey(row.from_label, one.scope, row.from_id)]
             end = writer.nodes[NodeKey(row.to_label, one.scope, row.to_id)]
-            writer.connect(row.type.value, start.eid, end.eid, {**row.props, **own})
+            used = {"used": list(row.used)} if row.used else {}
+            writer.connect(row.type.value, start.eid, end.eid, {**row.props, **own, **used})
             count += 1
     return count

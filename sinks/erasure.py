@@ -1,7 +1,9 @@
 """Erasures: kept in the graph, they reach what is there and what arrives later, up to their time.
 
-An erasure names events by key, sessions, subjects or the whole scope. What it covers leaves an Event node that says
-that it was, when and where, and nothing of what it said. Erasures themselves are not erased.
+An erasure names an event by its key or id, a session, a subject, an entity or the whole scope; each name has a node of
+its own, found by key, so that a thousand erasures cost an event no more than one. What it covers leaves an Event node
+that says that it was, when and where, and nothing of what it said. Erasures themselves are not erased. One that reaches
+below its scope is kept once in each partition of the patches, for the scopes that live there.
 """
 
 from __future__ import annotations
@@ -10,132 +12,157 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.ids import hash_of
-from memstream.schemas.patch import ErasureRow
+from memstream.schemas.patch import Label
 from memstream.schemas.statement import ErasureKind
-from memstream.sinks.known import Stored, erased
-from memstream.sinks.nodes import RESET
+from memstream.sinks.lock import Place
 from memstream.sinks.records import Incoming
 from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Row, Runs, run, statement
-from memstream.sinks.writer import Writer
 
-# Index: the unique key (scope, id), by its first part.
-KEPT = statement(
-    "erasures of scopes",
+BELOW = (ErasureKind.SESSION, ErasureKind.USER, ErasureKind.SCOPE)
+
+# Index: the unique key (scope, id), by its first part: is there any?
+ANY = statement(
+    "scopes with erasures",
     """
     UNWIND $scopes AS scope
-    MATCH (x:Erasure {scope: scope}) WHERE x.id IS NOT NULL
-    RETURN x.scope AS scope, x.id AS id, x.kind AS kind, x.ids AS ids, x.until AS until
+    CALL (scope) { MATCH (x:Erasure {scope: scope}) WHERE x.id IS NOT NULL RETURN x LIMIT 1 }
+    RETURN scope
     """,
 )
 # Index: the unique key (scope, id).
+KEPT = statement(
+    "erasures by key",
+    """
+    UNWIND $keys AS key
+    MATCH (x:Erasure {scope: key.scope, id: key.id})
+    RETURN collect({id: x.id, until: x.until}) AS rows
+    """,
+)
+# Index: the unique key (scope, id). The latest bound counts.
 KEEP = statement(
     "keep erasures",
-    "UNWIND $rows AS row MERGE (x:Erasure {scope: row.scope, id: row.id}) ON CREATE SET x += row",
-)
-_FOUND = """
-  AND e.recorded_at <= row.until AND e.verdict <> 'erased' AND e.erasure IS NULL
-RETURN DISTINCT row.i AS i, elementId(e) AS eid, e.scope AS scope, e.id AS id, e.generation AS generation,
-  e.topic AS topic, e.partition AS partition, e.offset AS offset, e.recorded_at AS recorded_at, e.digest AS digest,
-  e.verdict AS verdict, e.made AS made
-"""
-_IDS = "UNWIND $rows AS row UNWIND row.ids AS one MATCH (e:Event {scope: row.scope, "
-# Index: Event (scope, id), (scope, event_id), (scope, session_id), (scope, subject); a whole scope by (scope, id).
-FIND = {
-    ErasureKind.EVENT: [
-        statement("events by key", _IDS + "id: one}) WHERE true" + _FOUND),
-        statement("events by id", _IDS + "event_id: one}) WHERE true" + _FOUND),
-    ],
-    ErasureKind.SESSION: [statement("events of sessions", _IDS + "session_id: one}) WHERE true" + _FOUND)],
-    ErasureKind.USER: [statement("events of subjects", _IDS + "subject: one}) WHERE true" + _FOUND)],
-    ErasureKind.SCOPE: [
-        statement(
-            "events of a scope",
-            "UNWIND $rows AS row MATCH (e:Event {scope: row.scope}) WHERE e.id IS NOT NULL" + _FOUND,
-        )
-    ],
-}
-FIND[ErasureKind.MESSAGE] = FIND[ErasureKind.EVENT]
-# By internal id: what is left of an Event.
-STRIP = statement(
-    "read events",
-    "UNWIND $eids AS eid MATCH (e) WHERE elementId(e) = eid RETURN eid, properties(e) AS props",
+    """
+    UNWIND $rows AS row
+    MERGE (x:Erasure {scope: row.scope, id: row.id})
+    ON CREATE SET x += row
+    SET x.until = CASE WHEN x.until < row.until THEN row.until ELSE x.until END
+    """,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What is to be forgotten in a scope, as far as recorded up to `until`."""
+    """What is to be forgotten in a scope, or in the scopes below it, as far as recorded up to `until`."""
 
     scope: str
     kind: str
-    ids: frozenset[str]
+    named: str
     until: str
+    below: bool = False
 
-    @classmethod
-    def of(cls, scope: str, row: ErasureRow) -> Erasure:
-        """The erasure of a patch's row."""
-        return cls(scope, row.kind, frozenset(row.ids), row.until)
-
-    @property
-    def id(self) -> str:
-        """The same erasure twice is one."""
-        return hash_of("erasure", self.scope, self.kind, self.until, *sorted(self.ids))
-
-    def covers(self, one: Incoming) -> bool:
-        """Whether it reaches this event."""
-        origin = one.patch.origin
-        if one.scope != self.scope or origin.recorded_at > self.until or one.patch.erasures:
-            return False
-        named: dict[str, set[str | None]] = {
-            ErasureKind.EVENT: {origin.key, origin.id},
-            ErasureKind.MESSAGE: {origin.key, origin.id},
-            ErasureKind.SESSION: {origin.session_id},
-            ErasureKind.USER: {origin.subject},
-        }
-        return self.kind == ErasureKind.SCOPE or not self.ids.isdisjoint(named.get(self.kind, ()))
+    def id(self, place: Place) -> str:
+        """The node that keeps it: one for each name, and for what reaches below one in each partition."""
+        if self.below:
+            return below_id(place, self.scope, self.kind, self.named)
+        return own_id(self.scope, self.kind, self.named)
 
 
-def read_and_keep(tx: Runs, batch: Sequence[Incoming]) -> tuple[list[Erasure], dict[Erasure, Cause]]:
-    """All erasures of the batch's scopes; and those that this batch brings, with what brings them.
+def own_id(scope: str, kind: str, named: str) -> str:
+    """The id of the erasure of a name in its scope."""
+    return hash_of("erasure", scope, kind, named)
+
+
+def below_id(place: Place, scope: str, kind: str, named: str) -> str:
+    """The id of the erasure of a name below a scope, as far as a partition has it."""
+    return hash_of("erasure below", place.topic, str(place.partition), scope, kind, named)
+
+
+def above(scope: str) -> list[str]:
+    """The scopes above a scope, the nearest first."""
+    parts = scope.split("/")
+    return ["/".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)]
+
+
+def brought_by(one: Incoming) -> Iterable[Erasure]:
+    """The erasures of a patch: those of its scope, or of the scopes below where it is a copy for them."""
+    below = one.patch.copy_below
+    for row in one.patch.erasures:
+        if below and not row.children:
+            continue
+        for named in row.ids if row.kind != ErasureKind.SCOPE else ("",):
+            yield Erasure(one.scope, row.kind, named, row.until, below)
+
+
+def keep(tx: Runs, place: Place, batch: Sequence[Incoming]) -> dict[Erasure, Cause]:
+    """Keep the erasures that a batch brings; returns those that reach further than what was kept before.
 
     An erasure counts whichever patch of its event wins.
     """
-    rows = run(tx, KEPT, scopes=sorted({one.scope for one in batch}))
-    known = {Erasure(row["scope"], row["kind"], frozenset(row["ids"]), row["until"]): row["id"] for row in rows}
-    brought: dict[Erasure, Cause] = {}
+    brought: dict[str, tuple[Erasure, Cause]] = {}
     for one in batch:
-        for row in one.patch.erasures:
-            erasure = Erasure.of(one.scope, row)
-            if erasure not in known:
-                brought.setdefault(erasure, Cause(one.offset, one.patch.origin.id))
-    if brought:
-        kept = [
-            {"scope": x.scope, "id": x.id, "kind": x.kind, "ids": sorted(x.ids), "until": x.until, "at": cause.at}
-            for x, cause in brought.items()
-        ]
-        run(tx, KEEP, rows=kept)
-    return [*known, *brought], brought
+        for erasure in brought_by(one):
+            held = brought.get(erasure.id(place))
+            if held is None or held[0].until < erasure.until:
+                brought[erasure.id(place)] = (erasure, Cause(one.offset, one.patch.origin.id))
+    if not brought:
+        return {}
+    keys = [{"scope": erasure.scope, "id": one} for one, (erasure, _) in brought.items()]
+    known = {row["id"]: row["until"] for row in run(tx, KEPT, keys=keys)}
+    new = {one: pair for one, pair in brought.items() if one not in known or known[one] < pair[0].until}
+    run(tx, KEEP, rows=[_props(place, one, *pair) for one, pair in new.items()])
+    return dict(new.values())
 
 
-def reached(tx: Runs, brought: dict[Erasure, Cause]) -> list[tuple[Stored, Cause]]:
-    """The events in the graph that new erasures cover, each once."""
-    found: dict[str, tuple[Stored, Cause]] = {}
-    for kind, statements in FIND.items():
-        erasures = [x for x in brought if x.kind == kind]
-        if not erasures:
-            continue
-        rows = [{"i": i, "scope": x.scope, "ids": sorted(x.ids), "until": x.until} for i, x in enumerate(erasures)]
-        for what in statements:
-            for row in run(tx, what, rows=rows):
-                found.setdefault(row["eid"], (Stored.of(row), brought[erasures[row["i"]]]))
-    return list(found.values())
+def covered(tx: Runs, place: Place, winners: Sequence[Incoming]) -> set[int]:
+    """The offsets of those of these patches that an erasure covers, whichever came first."""
+    asked = {scope for one in winners for scope in (one.scope, *above(one.scope))}
+    flagged = {row["scope"] for row in run(tx, ANY, scopes=sorted(asked))} if asked else set()
+    keys: dict[tuple[str, str], list[Incoming]] = {}
+    for one in winners:
+        if not one.patch.erasures:
+            for scope, kept in keys_of(place, one):
+                if scope in flagged:
+                    keys.setdefault((scope, kept), []).append(one)
+    if not keys:
+        return set()
+    by_id: dict[str, list[Incoming]] = {}
+    for (_, kept), named in keys.items():
+        by_id.setdefault(kept, []).extend(named)
+    rows = run(tx, KEPT, keys=[{"scope": scope, "id": kept} for scope, kept in sorted(keys)])
+    return {one.offset for row in rows for one in by_id[row["id"]] if one.patch.origin.recorded_at <= row["until"]}
 
 
-def strip(writer: Writer, events: Iterable[Stored]) -> None:
-    """Leave of these Event nodes only that they were."""
-    eids = [event.eid for event in events]
-    if not eids:
-        return
-    rows: list[Row] = [{"eid": row["eid"], "props": erased(row["props"])} for row in writer.run(STRIP, eids=eids)]
-    writer.run(RESET, rows=rows)
+def keys_of(place: Place, one: Incoming) -> Iterable[tuple[str, str]]:
+    """Scope and id of every erasure that would reach this event."""
+    origin = one.patch.origin
+    names = [(ErasureKind.EVENT, origin.key), (ErasureKind.EVENT, origin.id)]
+    names += [(ErasureKind.MESSAGE, origin.key), (ErasureKind.MESSAGE, origin.id)]
+    names += [(ErasureKind.ENTITY, entity) for entity in entities_of(one)]
+    wide = [(ErasureKind.SCOPE, "")]
+    wide += [(ErasureKind.SESSION, origin.session_id)] if origin.session_id is not None else []
+    wide += [(ErasureKind.USER, origin.subject)] if origin.subject is not None else []
+    for kind, named in (*names, *wide):
+        yield one.scope, own_id(one.scope, kind, named)
+    for scope in above(one.scope):
+        for kind, named in wide:
+            yield scope, below_id(place, scope, kind, named)
+
+
+def entities_of(one: Incoming) -> set[str]:
+    """The entities that a patch names."""
+    return {row.id for row in one.patch.nodes if row.label is Label.ENTITY}
+
+
+def _props(place: Place, one: str, erasure: Erasure, cause: Cause) -> Row:
+    props: Row = {
+        "scope": erasure.scope,
+        "id": one,
+        "kind": erasure.kind,
+        "named": erasure.named,
+        "until": erasure.until,
+    }
+    if erasure.below:
+        # without a position of its own: the digest is of what was said, and copies follow from the partitions
+        return props | {"below": True, "topic": place.topic, "partition": place.partition, "since": cause.at}
+    return props | {"at": cause.at}

@@ -166,7 +166,7 @@ def _compare(slot: Slot, reduced: set[str], plan: Plan) -> None:
             if added := [one for one in fact.sources if one not in supporting.get(row["id"], ())]:
                 plan.add.append((version, added))
         else:
-            plan.create.append(Version(version_id(slot.key, fact, slot.cause.at), slot, fact))
+            plan.create.append(Version(version_id(slot.key, fact, slot.cause), slot, fact))
     plan.close += [(slot, row) for row in slot.current if row["id"] not in kept]
     plan.told += _told(slot, facts)
 

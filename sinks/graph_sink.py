@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from neo4j import Driver, ManagedTransaction
 
-from memstream.sinks import batch, lock, outbox
+from memstream.sinks import batch, lock, outbox, payloads
 from memstream.sinks.failures import told_as_ours
 from memstream.sinks.lock import Place
 from memstream.sinks.records import Applied, Change, PatchRecord, Resume, decode, refused
@@ -59,6 +59,21 @@ class GraphSink:
         applied = self._write(lambda tx: batch.apply(tx, place, incoming, announce=self._announce))
         self._write(lambda tx: lock.seal(tx, place, applied.last_offset))
         return applied
+
+    def erase_on(self, topic: str, partition: int) -> bool:
+        """One step of the erasures that are not done in the partition. Returns whether there may be more to do."""
+        place = self._place(topic, partition)
+        return self._write(lambda tx: batch.step(tx, place)).erasing
+
+    def loose_payloads(self, topic: str, partition: int, most: int) -> list[str]:
+        """Handles of the offload store that no event keeps any more, to be deleted there."""
+        place = self._place(topic, partition)
+        return self._write(lambda tx: payloads.loose(tx, place, most))
+
+    def let_go(self, handles: Sequence[str]) -> None:
+        """These payloads are deleted in the offload store."""
+        if handles:
+            self._write(lambda tx: payloads.let_go(tx, handles))
 
     def refuse(self, topic: str, partition: int, record: PatchRecord, reason: str) -> None:
         """Go past a record that can never be applied: its Event says so where its origin can be read."""

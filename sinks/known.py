@@ -77,7 +77,7 @@ def read(tx: Runs, keys: Iterable[tuple[str, str]]) -> list[Stored]:
     return [Stored.of(row) for row in run(tx, EVENTS, keys=rows)] if rows else []
 
 
-def event_props(one: Incoming, made: str) -> Row:
+def event_props(one: Incoming, made: str, *, uses: bool = False) -> Row:
     """The Event node of a patch that is applied."""
     origin = one.patch.origin
     return _kept(one) | {
@@ -90,6 +90,7 @@ def event_props(one: Incoming, made: str) -> Row:
         "agent_id": origin.agent_id,
         "cut": list(one.patch.cut) or None,
         "made": made,
+        "uses": uses or None,
     }
 
 
@@ -110,7 +111,7 @@ def _kept(one: Incoming) -> Row:
         "scope": origin.scope,
         "id": origin.key,
         "type": origin.type,
-        "generation": one.patch.generation,
+        "generation": one.generation,
         "topic": origin.topic,
         "partition": origin.partition,
         "offset": origin.offset,

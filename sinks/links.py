@@ -59,7 +59,7 @@ def write_links(writer: Writer, patches: Iterable[Incoming], touched: dict[Pair,
         for link in one.patch.links:
             start, end = (writer.nodes[key] for key in Pair(one.scope, link.a, link.b).ends)
             said = {"key": link.key, "same": link.same, "reason": link.reason, "event": one.key, "at": one.offset}
-            writer.connect(LINKED, start.eid, end.eid, said)
+            writer.connect(LINKED, start.eid, end.eid, said | ({"used": list(link.used)} if link.used else {}))
             count += 1
     if touched:
         writer.flush()

@@ -11,7 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from memstream.schemas.errors import InvalidPatch
-from memstream.schemas.patch import Origin, Patch, Verdict
+from memstream.schemas.patch import REFUSED_GENERATION, Origin, Patch, Verdict
 from memstream.schemas.topics import record_key
 
 _MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
@@ -48,7 +48,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a batch: events applied, dropped as known or erased, and replaced by a better patch."""
+    """What became of a batch: events applied, dropped as known or erased, and replaced by a better patch.
+
+    `erasing`: an erasure has work left, for GraphSink.erase_on.
+    """
 
     applied: int = 0
     dropped: int = 0
@@ -58,11 +61,16 @@ class Applied:
     edges: int = 0
     last_offset: int = -1
     changes: list[Change] = field(default_factory=list)
+    erasing: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Rank:
-    """Which patch of an event counts: the least. A higher generation, then what came first in the log, then digest."""
+    """Which patch of an event counts: the least. A higher generation, then what came first in the log, then digest.
+
+    A patch that only says that its event was refused is of the lowest generation, whoever refused it (see
+    Incoming.generation): the event put back rightly, under the same id, wins in any order.
+    """
 
     generation: int
     recorded_at: str
@@ -95,18 +103,24 @@ class Incoming:
         """The identity of its event."""
         return self.patch.origin.key
 
+    @property
+    def generation(self) -> int:
+        """Its extractor's generation; the lowest of all where the event was refused."""
+        return REFUSED_GENERATION if self.patch.verdict is Verdict.DEAD_LETTERED else self.patch.generation
+
     @cached_property
     def rank(self) -> Rank:
         """Its rank among patches of the same event."""
         origin = self.patch.origin
         place = (origin.recorded_at, origin.topic, origin.partition, origin.offset)
-        return Rank.of(self.patch.generation, place, self.digest)
+        return Rank.of(self.generation, place, self.digest)
 
 
 def decode(record: PatchRecord) -> Incoming:
     """The patch of a record. Raises InvalidPatch: its form, its key, or what a graph can't hold."""
     patch = Patch.decode(record.value)
     _check_key(record, patch.origin.scope)
+    _check_generation(patch)
     for node in patch.nodes:
         _check_props(f"node {node.label} {node.id}", node.props)
     for edge in patch.edges:
@@ -122,11 +136,10 @@ def refused(record: PatchRecord, reason: str) -> Incoming | None:
         raw = orjson.loads(record.value or b"")
         origin = Origin.model_validate(raw["origin"])
         _check_key(record, origin.scope)
-        generation = raw.get("generation")
     except (orjson.JSONDecodeError, ValidationError, InvalidPatch, KeyError, TypeError, AttributeError):
         return None
     patch = Patch(
-        generation=generation if isinstance(generation, int) else 0,
+        generation=REFUSED_GENERATION,
         extractor="",
         origin=origin,
         verdict=Verdict.DEAD_LETTERED,
@@ -138,6 +151,14 @@ def refused(record: PatchRecord, reason: str) -> Incoming | None:
 def _check_key(record: PatchRecord, scope: str) -> None:
     if record.key is not None and record.key != record_key(scope):
         raise InvalidPatch(f"the key of the record at offset {record.offset} is not its scope {scope!r}")
+
+
+def _check_generation(patch: Patch) -> None:
+    if patch.generation <= REFUSED_GENERATION and patch.verdict is not Verdict.DEAD_LETTERED:
+        raise InvalidPatch(
+            f"the patch of event {patch.origin.id!r} has generation {patch.generation}: extractors begin with "
+            f"{REFUSED_GENERATION + 1}, below are events that were refused"
+        )
 
 
 def _check_props(what: str, props: dict[str, Any]) -> None:

@@ -72,10 +72,11 @@ class SlotKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The last event of a batch that touched a slot: its position and id."""
+    """The last event of a batch that touched a slot: its position and id. Steps of one erasure are numbered."""
 
     at: int
     event_id: str
+    step: int = 0
 
 
 @dataclass(slots=True)
@@ -205,6 +206,7 @@ def content_of(fact: Fact) -> str:
     return hash_of("content", "\x1f".join(parts))
 
 
-def version_id(key: SlotKey, fact: Fact, at: int) -> str:
-    """The id of a version: a slot changes at most once at a position."""
-    return hash_of("version", key.scope, key.slot, fact.name, str(at))
+def version_id(key: SlotKey, fact: Fact, cause: Cause) -> str:
+    """The id of a version: a slot changes at most once at a position, or in a step of an erasure."""
+    step = (str(cause.step),) if cause.step else ()
+    return hash_of("version", key.scope, key.slot, fact.name, str(cause.at), *step)

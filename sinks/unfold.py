@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from memstream.folds.parts import say_key
 from memstream.schemas.patch import Edge, Label
 from memstream.sinks.facts import Touched
 from memstream.sinks.known import Stored
@@ -19,7 +20,7 @@ from memstream.sinks.nodes import RESET, UNLABEL, refold
 from memstream.sinks.sessions import Spot
 from memstream.sinks.slots import LABELS, SLOT_OF, Cause, SlotKey
 from memstream.sinks.statements import Row, statement
-from memstream.sinks.writer import NodeKey, Writer
+from memstream.sinks.writer import Node, NodeKey, Writer
 
 # By internal ids; of the edges of the type between the two those of the end with fewer are walked.
 _EDGES_OF = """
@@ -40,7 +41,8 @@ SAYS_OF = statement(
     UNWIND $eids AS eid
     MATCH (e) WHERE elementId(e) = eid
     MATCH (e)-[w:WROTE]->(n)
-    RETURN elementId(w) AS eid, labels(n) AS labels, n.scope AS scope, n.id AS id
+    RETURN eid AS event, elementId(w) AS eid, labels(n) AS labels, n.scope AS scope, n.id AS id, w.part AS part,
+      w.key AS key, w.at AS at, e.id AS event_id, e.recorded_at AS recorded_at
     """,
 )
 # By internal id.
@@ -105,11 +107,25 @@ Made = tuple["Taken", Manifest]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """An event to take back, the event that does it, and whether it is to be forgotten for good."""
+    """An event to take back, the event that does it, and whether it is to be forgotten for good.
+
+    With a `part` only what this manifest names is taken back, and what the event says of the `orphans` among entities.
+    """
 
     event: Stored
     cause: Cause
     forget: bool = False
+    part: Manifest | None = None
+    orphans: frozenset[str] = frozenset()
+
+    @property
+    def made(self) -> Manifest:
+        """What is taken back."""
+        return read_manifest(self.event.made) if self.part is None else self.part
+
+    def takes(self, key: NodeKey) -> bool:
+        """Whether what the event says of this node is taken back."""
+        return self.part is None or (key.label is Label.ENTITY and key.id in self.orphans)
 
 
 @dataclass(slots=True)
@@ -126,16 +142,16 @@ class Unfolded:
 def unfold(writer: Writer, taken: Sequence[Taken]) -> Unfolded:
     """Take these events back. Their Event nodes stay as they are."""
     out = Unfolded()
-    made = [(one, read_manifest(one.event.made)) for one in taken]
+    made = [(one, one.made) for one in taken]
     for one, manifest in made:
         _collect(one, manifest, out)
-    says = _says(writer, [one.event for one in taken])
+    says = _says(writer, taken)
     out.nodes |= says.keys()
     writer.touch(out.nodes)
-    writer.disconnect(eid for eids in says.values() for eid in eids)
+    writer.disconnect(row["eid"] for rows in says.values() for row in rows)
     _drop_edges(writer, made)
     _own_to_stubs(writer, made, out)
-    refold(writer, says)
+    refold(writer, [key for key, rows in says.items() if any(_shows(writer.nodes[key], row) for row in rows)])
     _forget_said(writer, made, out)
     writer.flush()
     return out
@@ -177,12 +193,24 @@ def _collect(taken: Taken, manifest: Manifest, out: Unfolded) -> None:
             out.pairs[Pair(scope, edge.from_id, edge.to_id)] = taken.cause.at
 
 
-def _says(writer: Writer, events: Sequence[Stored]) -> dict[NodeKey, list[str]]:
-    says: dict[NodeKey, list[str]] = {}
-    for row in writer.run(SAYS_OF, eids=[event.eid for event in events]):
+def _says(writer: Writer, taken: Sequence[Taken]) -> dict[NodeKey, list[Row]]:
+    """What these events say that is taken back, by the node that it is said of."""
+    by_event = {one.event.eid: one for one in taken}
+    says: dict[NodeKey, list[Row]] = {}
+    for row in writer.run(SAYS_OF, eids=sorted(by_event)):
         if (label := _label(row["labels"])) is not None:
-            says.setdefault(NodeKey(label, row["scope"], row["id"]), []).append(row["eid"])
+            key = NodeKey(label, row["scope"], row["id"])
+            if by_event[row["event"]].takes(key):
+                says.setdefault(key, []).append(row)
     return says
+
+
+def _shows(node: Node, say: Row) -> bool:
+    """Whether anything of a say shows on its node: where nothing does, the node is the same without it."""
+    held = node.parts.get(say["part"])
+    if held is None or held[0] == say_key(say["key"], say["event_id"]) or node.at is None or node.recorded_at is None:
+        return True
+    return bool(say["at"] <= node.at or say["recorded_at"] <= node.recorded_at)
 
 
 def _drop_edges(writer: Writer, made: Iterable[Made]) -> None:

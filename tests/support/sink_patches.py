@@ -108,10 +108,23 @@ class Told:
             self.share(Label.ENTITY, node, "named", props, first=True, labels=(kind.value,))
         return node
 
-    def mention(self, name: str) -> Told:
-        """The message names a person."""
-        end = (Label.ENTITY, self.entity(name))
-        return self.edge(Edge.MENTIONS, (Label.MESSAGE, self.key), end, text=name)
+    def mention(self, name: str, text: str | None = None, used: Sequence[str] = ()) -> Told:
+        """The message names a person: by this text, which the session's earlier events of these ids explain."""
+        row = EdgeRow(
+            type=Edge.MENTIONS,
+            from_label=Label.MESSAGE,
+            from_id=self.key,
+            to_label=Label.ENTITY,
+            to_id=self.entity(name),
+            props={"text": text or name},
+            used=self.keys(used),
+        )
+        self.edges.append(row)
+        return self
+
+    def keys(self, events: Sequence[str]) -> tuple[str, ...]:
+        """The keys of events of the scope."""
+        return tuple(event_key(self.scope, SOURCE, event) for event in events)
 
     def lives(self, who: str, where: str, *, single: bool = True, **more: Any) -> Told:
         """Someone lives somewhere; `more` are fields of the row."""
@@ -196,11 +209,15 @@ class Told:
         self.links.append(LinkRow(a=low, b=high, same=same, key=self.order, reason="said"))
         return self
 
-    def erases(self, kind: str, *ids: str, until: int | None = None) -> Told:
+    def erases(self, kind: str, *ids: str, until: int | None = None, children: bool = False) -> Told:
         """Something is to be forgotten."""
         last = moment(self.minute if until is None else until)
-        self.erasures.append(ErasureRow(kind=kind, ids=ids, until=last))
+        self.erasures.append(ErasureRow(kind=kind, ids=ids, until=last, children=children))
         return self
+
+    def copy(self) -> Patch:
+        """The patch of an erasure as it lies in every partition, for the scopes below."""
+        return self.patch().model_copy(update={"copy_below": True})
 
     def patch(self) -> Patch:
         """The patch of the event."""

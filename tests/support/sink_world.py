@@ -58,6 +58,13 @@ class World:
         """Apply events in one batch."""
         return self.sink.apply(self.topic, self.partition, self.records(told))
 
+    def erase_on(self, steps: int = 10_000) -> int:
+        """Go on with erasures, by at most so many steps. Returns how many there were to do."""
+        done = 0
+        while done < steps and self.sink.erase_on(self.topic, self.partition):
+            done += 1
+        return done
+
     def rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
         """Rows of a query of a test; `$scope` is the world's."""
         bound = {"scope": self.scope, **parameters}
@@ -94,7 +101,7 @@ class World:
 
     def wipe(self) -> None:
         """Remove all of the scope, and begin another log."""
-        for label in (*LABELS, "Outbox"):
+        for label in (*LABELS, "ErasureWork", "Outbox"):
             self.rows(f"MATCH (n:{label} {{scope: $scope}}) WHERE n.id IS NOT NULL DETACH DELETE n")
         self.rows("MATCH (s:Scope {scope: $scope}) DETACH DELETE s")
         self.rows("MATCH (o:StreamOffset {topic: $topic}) WHERE o.partition IS NOT NULL DELETE o", topic=self.topic)

@@ -14,11 +14,14 @@ from neo4j.exceptions import TransientError as Neo4jTransient
 from sink_patches import Told, moment
 
 from memstream.schemas.errors import FatalError, GraphUnavailable, InvalidPatch, PoisonError, TransientError
-from memstream.schemas.patch import ErasureRow, Label, NodeRow, Patch, Verdict
-from memstream.sinks.erasure import Erasure
+from memstream.schemas.extraction import EntityType
+from memstream.schemas.ids import entity_id
+from memstream.schemas.patch import Label, NodeRow, Patch, Verdict
+from memstream.sinks.erasure import Erasure, keys_of
 from memstream.sinks.failures import BatchTooLarge, told_as_ours
 from memstream.sinks.indexes import base, vectors
-from memstream.sinks.manifest import manifest_of, read_manifest
+from memstream.sinks.lock import Place
+from memstream.sinks.manifest import manifest_of, read_manifest, write_manifest
 from memstream.sinks.records import Incoming, PatchRecord, Rank, decode, digest_of, refused
 
 SCOPE = "tests/unit"
@@ -26,7 +29,11 @@ SCOPE = "tests/unit"
 
 @pytest.mark.parametrize(
     ("value", "says"),
-    [(b"not json", "^the patch: Invalid JSON"), (b'{"version":99}', "^patch field 'generation': Field required")],
+    [
+        (b"not json", "^the patch: Invalid JSON"),
+        (b'{"version":1}', "^patch field 'generation': Field required"),
+        (b'{"version":99}', "^the patch has version 99, this reads up to 1: update the sink first"),
+    ],
 )
 def test_what_is_no_patch_is_told_with_its_field_if_it_has_one(value: bytes, says: str) -> None:
     """The whole is named where no field is wrong."""
@@ -102,7 +109,7 @@ def test_a_record_under_a_wrong_key_is_nobodys() -> None:
 def test_a_manifest_names_all_that_an_event_made() -> None:
     """Nodes of its own, edges, links, assertions, retractions."""
     one = incoming(told().mention("Ann").lives("Ann", "Rome").takes_back("m0").same("Ann", "Bob"))
-    made = read_manifest(manifest_of(one))
+    made = read_manifest(write_manifest(manifest_of(one)))
     assert made.nodes == (("Message", one.key),)
     assert sorted(edge.type for edge in made.edges) == ["HAS_MESSAGE", "LINKED", "MENTIONS"]
     assert (len(made.assertions), len(made.retractions)) == (1, 1)
@@ -110,29 +117,38 @@ def test_a_manifest_names_all_that_an_event_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "ids", "covered"),
+    ("kind", "named", "covered"),
     [
-        ("message", ("m1",), True),
-        ("event", (told().key,), True),
-        ("message", ("m2",), False),
-        ("session", ("s",), True),
-        ("session", ("t",), False),
-        ("user", ("u",), True),
-        ("scope", (), True),
-        ("entity", ("e",), False),
+        ("message", "m1", True),
+        ("event", told().key, True),
+        ("message", "m2", False),
+        ("session", "s", True),
+        ("session", "t", False),
+        ("user", "u", True),
+        ("scope", "", True),
+        ("entity", entity_id(SCOPE, EntityType.PERSON, "Ann"), True),
+        ("entity", "e", False),
     ],
 )
-def test_an_erasure_covers_what_it_names(kind: str, ids: tuple[str, ...], covered: bool) -> None:
-    """By event, session, subject or scope; entities are for a deeper erasure."""
-    erasure = Erasure.of(SCOPE, ErasureRow(kind=kind, ids=ids, until=moment(5)))
-    assert erasure.covers(incoming(told(subject="u"))) is covered
-    assert not erasure.covers(incoming(told(subject="u", recorded=6)))
+def test_an_erasure_covers_what_it_names(kind: str, named: str, covered: bool) -> None:
+    """By event, session, subject, entity or scope, in its own scope alone."""
+    place = Place("t.patches", 0, "w")
+    one = incoming(told(subject="u").message().mention("Ann"))
+    kept = Erasure(SCOPE, kind, named, moment(5)).id(place)
+    assert ((SCOPE, kept) in set(keys_of(place, one))) is covered
+    elsewhere = Erasure("tests/other", kind, named, moment(5)).id(place)
+    assert elsewhere not in {key for _, key in keys_of(place, one)}
 
 
-def test_an_erasure_covers_no_other_scope() -> None:
-    """Nothing reaches over the border of a scope."""
-    erasure = Erasure.of("tests/other", ErasureRow(kind="scope", until=moment(5)))
-    assert not erasure.covers(incoming(told()))
+def test_what_reaches_below_a_scope_covers_the_scopes_below_in_its_partition() -> None:
+    """A session, a person or all of a scope above: as the partition has it, and no event or entity of another scope."""
+    place, above = Place("t.patches", 0, "w"), SCOPE.rpartition("/")[0]
+    keys = set(keys_of(place, incoming(told(subject="u"))))
+    for kind, named in (("session", "s"), ("user", "u"), ("scope", "")):
+        assert (above, Erasure(above, kind, named, moment(5), below=True).id(place)) in keys
+        other = Place("t.patches", 1, "w")
+        assert (above, Erasure(above, kind, named, moment(5), below=True).id(other)) not in keys
+    assert (above, Erasure(above, "message", "m1", moment(5), below=True).id(place)) not in keys
 
 
 def driver_error(kind: type[Exception], code: str, message: str = "words") -> Exception:

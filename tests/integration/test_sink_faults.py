@@ -157,7 +157,7 @@ def test_two_contents_of_one_event_in_one_batch_are_one_event(graph: World) -> N
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(None, "no value"), (b"not json", "Invalid JSON"), (b'{"version":99}', "generation")],
+    [(None, "no value"), (b"not json", "Invalid JSON"), (b'{"version":99}', "update the sink first")],
     ids=["nothing", "no JSON", "no patch"],
 )
 def test_a_record_that_is_no_patch_is_poison(graph: World, value: bytes | None, words: str) -> None:

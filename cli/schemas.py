@@ -14,7 +14,7 @@ from rich.table import Table
 from memstream.cli.console import out, print_json
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.events import EVENT_TYPES
-from memstream.schemas.export import asyncapi, event_schema
+from memstream.schemas.export import ALL_TYPES, asyncapi, event_schema
 from memstream.schemas.topics import TOPICS
 from memstream.settings import load
 
@@ -55,13 +55,13 @@ def export(
     folder: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("memstream-schemas"),
     as_json: Annotated[bool, typer.Option("--json", help="For programs: the files written.")] = False,
 ) -> None:
-    """Write a JSON Schema for each event type (structured mode: envelope and data) and the AsyncAPI 3 document.
+    """Write a JSON Schema for each version of an event type (envelope and data) and the AsyncAPI 3 document.
 
     Example: memstream schemas export --out build/schemas
     """
     settings = load()
     version = importlib.metadata.version("memstream")
-    files = {f"{kind.name}.schema.json": event_schema(kind) for kind in EVENT_TYPES.values()}
+    files = {f"{kind.name}.schema.json": event_schema(kind) for kind in ALL_TYPES}
     files["asyncapi.json"] = asyncapi(settings.topic_prefix, settings.partitions, version)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -249,11 +249,8 @@ class FeedbackMethods(Methods[Handed]):
         agent_id: str | None = None,
         **envelope: Unpack[Envelope],
     ) -> Handed:
-        """What one recall served: `items` in their order, as Served or as (kind, id)."""
-        served = [
-            item if isinstance(item, Served) else Served(kind=item[0], id=item[1], rank=rank)
-            for rank, item in enumerate(items, start=1)
-        ]
+        """What one recall served: `items` as Served or as (kind, id), the best first."""
+        served = [item if isinstance(item, Served) else Served(kind=item[0], id=item[1]) for item in items]
         return self._emit(
             feedback.Recalled,
             envelope,

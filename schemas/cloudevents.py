@@ -17,7 +17,7 @@ import orjson
 from pydantic import ValidationError
 
 from memstream.schemas.errors import InvalidEvent, Reason
-from memstream.schemas.events import EVENT_TYPES, Event, EventType
+from memstream.schemas.events import BY_SHORT, EVENT_TYPES, FORMER_TYPES, TYPE_PREFIX, Event, EventType
 from memstream.schemas.json_values import small_int
 from memstream.schemas.limits import MAX_DEPTH, MAX_ENVELOPE_BYTES, MAX_EVENT_BYTES
 
@@ -40,6 +40,7 @@ _ATTRIBUTES = (
     "dataref",
 )
 
+_VERSIONED = re.compile(re.escape(TYPE_PREFIX) + r"(?P<short>[a-z.-]{1,64})\.v(?P<version>[1-9][0-9]{0,5})")
 _MOMENTS = {"time", "recordedtime"}
 _LONG_NUMBER = re.compile(rb"\d{19}")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -76,7 +77,7 @@ def _attributes(event: Event) -> dict[str, str]:
 def decode(headers: Iterable[tuple[str, bytes | None]] | None, value: bytes | None, topic: str | None = None) -> Event:
     """The event of a record, in either mode. `topic` (without prefix) is checked against the type's own if given.
 
-    Raises InvalidEvent.
+    A former version of a type is read as the present one. Raises InvalidEvent.
     """
     if value is None:
         raise InvalidEvent(Reason.NOT_JSON, "the record has no value: an event is a JSON object")
@@ -128,11 +129,12 @@ def _event(attributes: Mapping[str, Any], data: bytes, topic: str | None) -> Eve
     except ValidationError as error:
         raise refusal(error, "data") from error
     envelope = {name: attributes[name] for name in _ATTRIBUTES if name in attributes}
+    envelope["type"] = kind.present.name
     for name, attribute in envelope.items():
         if not isinstance(attribute, str) and name not in _MOMENTS:
             raise InvalidEvent(Reason.BAD_FIELD, f"attribute field {name!r}: is no text")
     try:
-        return Event.model_validate({**envelope, "data": payload}, strict=False)
+        return Event.model_validate({**envelope, "data": kind.today(payload)}, strict=False)
     except ValidationError as error:
         raise refusal(error, "attribute") from error
 
@@ -144,14 +146,26 @@ def _event_type(attributes: Mapping[str, Any], topic: str | None) -> EventType:
     name = attributes.get("type")
     if name is None:
         raise InvalidEvent(Reason.MISSING_FIELD, "the attribute 'type' is missing")
-    kind = EVENT_TYPES.get(name) if isinstance(name, str) else None
+    kind = EVENT_TYPES.get(name) or FORMER_TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InvalidEvent(
-            Reason.UNKNOWN_TYPE, f"unknown event type {str(name)[:100]!r}: see `memstream schemas list` for the types"
-        )
+        raise _unknown(str(name))
     if topic is not None and kind.topic.value != topic:
         raise InvalidEvent(Reason.WRONG_TOPIC, f"{name} belongs in the topic {kind.topic.value!r}, not in {topic!r}")
     return kind
+
+
+def _unknown(name: str) -> InvalidEvent:
+    told = _VERSIONED.fullmatch(name)
+    present = BY_SHORT.get(told["short"]) if told else None
+    if told is not None and present is not None and int(told["version"]) > present.version:
+        return InvalidEvent(
+            Reason.NEWER_VERSION,
+            f"{name} is newer than this Memstream, which reads {TYPE_PREFIX}{present.short} up to v{present.version}: "
+            "update it first, then `memstream dlq retry --reason newer_version`",
+        )
+    return InvalidEvent(
+        Reason.UNKNOWN_TYPE, f"unknown event type {name[:100]!r}: see `memstream schemas list` for the types"
+    )
 
 
 def _header_attributes(headers: Iterable[tuple[str, bytes | None]]) -> tuple[dict[str, str], str]:

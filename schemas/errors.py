@@ -63,6 +63,7 @@ class Reason(StrEnum):
     BAD_TEXT = "bad_text"
     NOT_CLOUDEVENT = "not_cloudevent"
     UNKNOWN_TYPE = "unknown_type"
+    NEWER_VERSION = "newer_version"
     WRONG_TOPIC = "wrong_topic"
     WRONG_KEY = "wrong_key"
     BAD_SCOPE = "bad_scope"

@@ -19,6 +19,7 @@ from memstream.schemas.ids import event_key, order_key, utc_text
 from memstream.schemas.limits import MAX_FUTURE_SECONDS
 from memstream.schemas.scope import parse_scope
 from memstream.schemas.topics import Topic, record_key
+from memstream.schemas.upcasting import FORMER, upcast
 
 TYPE_PREFIX = "memstream."
 # strftime pads no year below 1000, and texts of times must sort like the times
@@ -38,6 +39,15 @@ class EventType:
     def name(self) -> str:
         """The CloudEvents type, such as memstream.message.v1."""
         return f"{TYPE_PREFIX}{self.short}.v{self.version}"
+
+    @property
+    def present(self) -> EventType:
+        """The row of the version that is written today."""
+        return BY_SHORT[self.short]
+
+    def today(self, data: Data) -> Data:
+        """Data of this version as data of the present one."""
+        return upcast(data, self.version, FORMER.get(self.short, ()))
 
 
 def _table() -> dict[str, EventType]:
@@ -83,11 +93,24 @@ def _table() -> dict[str, EventType]:
             "thread.deleted": state.ThreadDeleted,
         },
     }
-    types = [EventType(short, data, topic) for topic, kinds in rows.items() for short, data in kinds.items()]
+    types = [
+        EventType(short, data, topic, 1 + len(FORMER.get(short, ())))
+        for topic, kinds in rows.items()
+        for short, data in kinds.items()
+    ]
     return {t.name: t for t in types}
 
 
 EVENT_TYPES: dict[str, EventType] = _table()
+"""What is written, by name. What is only read is in FORMER_TYPES."""
+BY_SHORT: dict[str, EventType] = {t.short: t for t in EVENT_TYPES.values()}
+FORMER_TYPES: dict[str, EventType] = {
+    row.name: row
+    for short, versions in FORMER.items()
+    for row in (
+        EventType(short, former.data, BY_SHORT[short].topic, number) for number, former in enumerate(versions, start=1)
+    )
+}
 BY_DATA: dict[type[Data], EventType] = {t.data: t for t in EVENT_TYPES.values()}
 
 

@@ -1,4 +1,4 @@
-"""The contract for other languages: a JSON Schema for each event type, and an AsyncAPI 3.0 document of the topics."""
+"""The contract for other languages: a JSON Schema for each version of an event type, and an AsyncAPI 3.0 document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from memstream.schemas.base import Data
 from memstream.schemas.cloudevents import SPEC_VERSION
-from memstream.schemas.events import EVENT_TYPES, Event, EventType
+from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES, Event, EventType
 from memstream.schemas.patch import Patch
 from memstream.schemas.topics import EVENT_TOPICS, TOPICS, Topic
 
@@ -18,9 +18,12 @@ _REQUIRED = ["specversion", "id", "source", "type", "time", "scope", "data"]
 
 Json = dict[str, Any]
 
+ALL_TYPES = (*EVENT_TYPES.values(), *FORMER_TYPES.values())
+"""Every version that is read; of each type the last is written."""
+
 
 def event_schema(kind: EventType) -> Json:
-    """The JSON Schema of an event of a type in structured mode: the envelope and its data.
+    """The JSON Schema of an event of a type's version in structured mode: the envelope and its data.
 
     Lengths count code points. What a schema can't say (size, depth, NFC, whole calendar dates) is checked on decoding.
     """
@@ -36,7 +39,7 @@ def event_schema(kind: EventType) -> Json:
         "properties": properties,
         "required": _REQUIRED,
         "$defs": data.get("$defs", {}),
-    }
+    } | ({"deprecated": True} if kind.name in FORMER_TYPES else {})
 
 
 def _envelope(kind: EventType) -> Json:
@@ -98,7 +101,7 @@ def _channel(topic: Topic, prefix: str, partitions: int) -> Json:
 
 
 def _messages_of(topic: Topic) -> list[str]:
-    named = [kind.name for kind in EVENT_TYPES.values() if kind.topic is topic]
+    named = [kind.name for kind in ALL_TYPES if kind.topic is topic]
     return named or [topic.value]
 
 
@@ -112,7 +115,7 @@ def _operation(topic: Topic) -> Json:
 
 
 def _messages() -> Json:
-    messages = {kind.name: _event_message(kind) for kind in EVENT_TYPES.values()}
+    messages = {kind.name: _event_message(kind) for kind in ALL_TYPES}
     return messages | {topic.value: _inner_message(topic) for topic in TOPICS if topic not in EVENT_TOPICS}
 
 
@@ -120,10 +123,13 @@ def _event_message(kind: EventType) -> Json:
     names = [name for name in _envelope(kind) if name not in {"datacontenttype", "specversion"}]
     headers: Json = {f"ce_{name}": {"$ref": _in_schema(kind, f"properties/{name}")} for name in names}
     headers = {"ce_specversion": {"const": SPEC_VERSION}, "content-type": {"const": "application/json"}} | headers
+    summary = _said(kind.data).split("\n", maxsplit=1)[0]
+    if kind.name in FORMER_TYPES:
+        summary += f" Read for ever; publish {kind.present.name}."
     return {
         "name": kind.name,
         "title": kind.short,
-        "summary": _said(kind.data).split("\n", maxsplit=1)[0],
+        "summary": summary,
         "contentType": "application/json",
         "headers": {
             "type": "object",
@@ -145,6 +151,7 @@ _INNER: dict[Topic, tuple[str, Json]] = {
     Topic.SESSION_STATE: ("What a session's extraction remembers; opaque.", {}),
     Topic.CHANGES: ("What became true, with its position in the log.", {"type": "object"}),
     Topic.DEAD_LETTER: ("An event that was refused: its bytes untouched, the reason and the origin as headers.", {}),
+    Topic.DEAD_LETTER_DONE: ("What was decided about a dead letter: retried or dropped.", {"type": "object"}),
 }
 
 
@@ -155,7 +162,7 @@ def _inner_message(topic: Topic) -> Json:
 
 def _schemas() -> Json:
     schemas: Json = {}
-    for kind in EVENT_TYPES.values():
+    for kind in ALL_TYPES:
         schema = event_schema(kind)
         schema.pop("$schema")
         schema.pop("$id")  # inside this document references are relative to the document

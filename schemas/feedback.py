@@ -11,16 +11,15 @@ from memstream.schemas.base import Data, Id, Ids, Metadata, Model, Text
 
 
 class Served(Model):
-    """One thing that recall served: its kind (message, fact, entity, card …), id and rank from 1."""
+    """One thing that recall served: its kind (message, fact, entity, card …) and id."""
 
     kind: Id
     id: Id
-    rank: Annotated[int, Field(ge=1)]
     score: float | None = None
 
 
 class Recalled(Data):
-    """What one recall served. Published by the query service."""
+    """What one recall served, the best first. Published by the query service."""
 
     recall_id: Id
     query: Text

@@ -26,6 +26,7 @@ class Topic(StrEnum):
     SESSION_STATE = "session-state"
     CHANGES = "changes"
     DEAD_LETTER = "dead-letter"
+    DEAD_LETTER_DONE = "dead-letter-done"
 
     def named(self, prefix: str) -> str:
         """The topic's name on the broker."""
@@ -84,6 +85,12 @@ TOPICS: dict[Topic, TopicSpec] = {
         ),
         TopicSpec(Topic.CHANGES, "scope", MAX_EVENT_BYTES, {"retention.ms": str(7 * 86_400_000)}),
         TopicSpec(Topic.DEAD_LETTER, "the key of the origin", MAX_DEAD_LETTER_BYTES),
+        TopicSpec(
+            Topic.DEAD_LETTER_DONE,
+            "topic, partition and offset of the dead letter's origin",
+            MAX_ENVELOPE_BYTES,
+            {"cleanup.policy": "compact"},
+        ),
     )
 }
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memstream.schemas.errors import FatalError
-from memstream.schemas.events import EVENT_TYPES
+from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.streams import metrics
@@ -274,4 +274,4 @@ def _messages(output: Output) -> Iterable[Message]:
 
 def _type_of(record: Record) -> str:
     told = next((value for name, value in record.headers if name == "ce_type"), b"").decode("utf-8", "replace")
-    return told if told in EVENT_TYPES else "other"
+    return told if told in EVENT_TYPES or told in FORMER_TYPES else "other"

@@ -15,7 +15,7 @@ from memstream.client.importers.shapes import moment_of, role_of, text_of
 from memstream.schemas.cloudevents import decode_structured, encode, refusal
 from memstream.schemas.conversation import Message, Role
 from memstream.schemas.errors import InvalidEvent, InvalidInput
-from memstream.schemas.events import EVENT_TYPES, Event, recorded_at
+from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES, Event, recorded_at
 from memstream.schemas.ids import hash_of
 from memstream.schemas.topics import Topic, record_key
 
@@ -76,7 +76,7 @@ def _raw(line: bytes, where: str, why: str) -> RawLine:
     except orjson.JSONDecodeError:
         parsed = None
     fields = parsed if isinstance(parsed, Mapping) else {}
-    kind = EVENT_TYPES.get(str(fields.get("type")))
+    kind = (EVENT_TYPES | FORMER_TYPES).get(str(fields.get("type")))
     data = fields.get("data")
     session = data.get("session_id") if isinstance(data, Mapping) else None
     topic = kind.topic if kind else Topic.CONVERSATION

@@ -27,7 +27,7 @@ import orjson
 from memstream.deploy.story.attachments import ATTACHMENTS
 from memstream.schemas.cloudevents import encode_structured
 from memstream.schemas.errors import InvalidInput
-from memstream.schemas.events import EVENT_TYPES, Event
+from memstream.schemas.events import BY_SHORT, Event
 from memstream.schemas.ids import event_key, named_id, utc_text
 
 HERE = Path(__file__).parent
@@ -152,7 +152,7 @@ def _entry(minute: datetime, scene: _Scene, match: re.Match[str]) -> _Entry:
 
 
 def _filled(data: dict[str, Any], kind: str, who: str, scene: _Scene) -> dict[str, Any]:
-    fields = EVENT_TYPES[f"memstream.{kind}.v1"].data.model_fields
+    fields = BY_SHORT[kind].data.model_fields
     filled = dict(data)
     if "session_id" in fields and scene.session is not None:
         filled.setdefault("session_id", scene.session)
@@ -207,7 +207,7 @@ def _node_id(entry: _Entry) -> str:
 
 def _line(entry: _Entry, labels: dict[str, _Entry]) -> bytes:
     data = _resolved(entry.data, labels)
-    kind = EVENT_TYPES[f"memstream.{entry.kind}.v1"]
+    kind = BY_SHORT[entry.kind]
     if entry.valid:
         payload = kind.data.model_validate_json(orjson.dumps(data))
         return encode_structured(Event(type=kind.name, data=payload, **entry.attributes()))

@@ -16,7 +16,10 @@ from memstream.streams.projection.rows import Rows
 
 def recalled(rows: Rows, data: Recalled) -> None:
     """What one recall served. Items are kept by id: they may be of any kind, and gone by now."""
-    items = [item.model_dump(mode="json", exclude_none=True) for item in data.items]
+    items = [
+        {"kind": item.kind, "id": item.id, "rank": rank, **({} if item.score is None else {"score": item.score})}
+        for rank, item in enumerate(data.items, start=1)
+    ]
     props = {
         "recall_id": data.recall_id,
         "query": data.query,

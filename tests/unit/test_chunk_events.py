@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from memstream.schemas import cloudevents
-from memstream.schemas.events import EVENT_TYPES, Event
+from memstream.schemas.events import BY_SHORT, EVENT_TYPES, Event
 from memstream.schemas.extraction import (
     EntityName,
     EntityType,
@@ -78,7 +78,7 @@ def project_event(tmp_path: Path) -> Iterator[Project]:
     worker = ChunkWorker(ChunkConfig(tmp_path.as_uri()), extractor=OneFact(), embedder=Lengths())
 
     def run(short: str, data: dict[str, Any], **attributes: Any) -> Patch:
-        kind = EVENT_TYPES[f"memstream.{short}.v1"]
+        kind = BY_SHORT[short]
         payload = kind.data.model_validate_json(orjson.dumps(data))
         event = Event.of(payload, id="e1", source=SOURCE, time=TIME, scope=SCOPE, **attributes)
         key, value, headers = cloudevents.encode(event)
@@ -251,7 +251,7 @@ def test_a_failure_has_the_signature_of_its_kind(project_event: Project) -> None
 def test_feedback_names_what_it_is_of(project_event: Project) -> None:
     """A recall keeps its items; a rating hangs on what is rated."""
     served = project_event(
-        "recalled", {"recall_id": "r1", "query": "where?", "items": [{"kind": "fact", "id": "f1", "rank": 1}]}
+        "recalled", {"recall_id": "r1", "query": "where?", "items": [{"kind": "fact", "id": "f1"}]}
     )
     assert orjson.loads(one(served, Label.RECALL, "served").props["items"]) == [{"kind": "fact", "id": "f1", "rank": 1}]
     rated = project_event(

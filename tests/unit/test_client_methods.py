@@ -184,7 +184,7 @@ def test_shorthands() -> None:
     p = Collected()
     recalled = p.recalled("r", "q", [("fact", "a"), ("fact", "b")]).data
     assert isinstance(recalled, Recalled)
-    assert [(item.id, item.rank) for item in recalled.items] == [("a", 1), ("b", 2)]
+    assert [item.id for item in recalled.items] == ["a", "b"]
     rated = p.rated(target=("trace", "t-1"), reward=1).data
     assert isinstance(rated, Rated)
     assert (rated.target and rated.target.id, rated.reward) == ("t-1", 1.0)

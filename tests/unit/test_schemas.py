@@ -178,7 +178,7 @@ def test_type_and_data_go_together() -> None:
 
 def test_every_type_has_one_row_and_a_versioned_name() -> None:
     """The table names each type once, with its version at the end."""
-    assert all(name == kind.name and name.endswith(".v1") for name, kind in EVENT_TYPES.items())
+    assert all(name == kind.name and name.endswith(f".v{kind.version}") for name, kind in EVENT_TYPES.items())
     assert len({kind.data for kind in EVENT_TYPES.values()}) == len(EVENT_TYPES) == 31
 
 

@@ -1,113 +1,141 @@
-"""`memstream dlq list | show`: the dead letters."""
+"""`memstream dlq list | show | check | retry | drop`: the dead letters, and what is decided about them."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from memstream.cli.console import err, out, print_json
+from memstream.cli.dlq_decide import drop, retry
+from memstream.cli.dlq_options import Reason, Scope, Since, Until, name_of, wanted_of
 from memstream.schemas.errors import InvalidInput, TopicMismatch
-from memstream.schemas.topics import Topic
 from memstream.settings import load
-from memstream.streams.dead_letters import LetterTold, read_letter
-from memstream.streams.log_reader import read_to_end
+from memstream.streams.dead_letters import LetterTold
+from memstream.streams.letter_book import Filed, Wanted, counted, read_letters
+from memstream.streams.letter_return import as_document
 
-app = typer.Typer(no_args_is_help=True, help="Look at the dead letters, with their reasons.")
+app = typer.Typer(
+    no_args_is_help=True, help="Look at the dead letters, with their reasons; put them back or drop them."
+)
+app.command()(retry)
+app.command()(drop)
 
 _WIDTH = 400
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    letter: str
-    told: LetterTold
+THERE_ARE = 3
+"""The exit code of `check` where dead letters wait: an alarm, and no failure of the command."""
 
 
 @app.command("list")
-def list_letters(
+def list_letters(  # noqa: PLR0917 - options of a command
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-    reason: Annotated[str | None, typer.Option(help="Only those with this reason, such as bad_time.")] = None,
+    reason: Reason = None,
+    scope: Scope = None,
+    since: Since = None,
+    until: Until = None,
+    done: Annotated[bool, typer.Option("--all", help="Also those that were retried or dropped.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="At most this many, the newest.")] = 100,
 ) -> None:
-    """Show what was refused: when, why, and where it lies in its own topic.
+    """Show what was refused and waits: when, why, and where it lies in its own topic.
 
-    Example: memstream dlq list --reason bad_time
+    Example: memstream dlq list --reason bad_time --scope acme/fleet-7
     """
-    rows = asyncio.run(_rows(reason, limit))
+    rows = asyncio.run(_rows(wanted_of(reason, scope, since, until, done=done), limit))
     if as_json:
         fields = LetterTold.__slots__
-        print_json([{"letter": row.letter, **{name: getattr(row.told, name) for name in fields}} for row in rows])
+        print_json(
+            [
+                {"letter": name, **{field: getattr(told, field) for field in fields}, "done": decided or None}
+                for name, told, decided in rows
+            ]
+        )
         return
     if not rows:
-        out.print("No dead letters.")
+        out.print("No dead letters." if done else "No dead letters wait.")
         return
     table = Table(header_style="bold", pad_edge=False, show_lines=True)
-    for column in ("Letter", "Time", "Origin", "Reason", "Message"):
-        table.add_column(column, overflow="fold", no_wrap=column in ("Letter", "Time"))
-    for row in rows:
-        told = row.told
+    columns = ("Letter", "Time", "Origin", "Reason", "Message", *(["Done"] if done else []))
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in {"Letter", "Time"})
+    for name, told, decided in rows:
         origin = f"{told.topic}-{told.partition} at {told.offset}"
-        cells = (row.letter, told.time[:19].replace("T", " "), origin, told.reason, told.message[:_WIDTH])
-        table.add_row(*map(escape, cells))
+        cells = (name, told.time[:19].replace("T", " "), origin, told.reason, told.message[:_WIDTH], decided)
+        table.add_row(*map(escape, cells[: len(columns)]))
     out.print(table)
-    out.print("The bytes of one: memstream dlq show LETTER")
+    out.print("One of them: memstream dlq show LETTER. Put it back: memstream dlq retry LETTER")
 
 
 @app.command()
 def show(
     letter: Annotated[str, typer.Argument(help="Partition and offset as `list` shows them, such as 3:17.")],
     headers: Annotated[bool, typer.Option("--headers", help="Print its headers too, to standard error.")] = False,
+    event: Annotated[bool, typer.Option("--event", help="Envelope and data as one JSON document, to correct.")] = False,
 ) -> None:
     """Print the untouched bytes of a dead letter to standard output.
 
     Example: memstream dlq show 3:17 > event.json
     """
-    record = asyncio.run(_find(letter))
+    found = asyncio.run(_find(letter))
     if headers:
-        err.print(f"key: {record.key!r}", markup=False)
-        for name, value in record.headers:
-            err.print(f"{name}: {(value or b'').decode('utf-8', 'replace')}", markup=False)
-    if record.value is None:
+        err.print(f"key: {found.key!r}", markup=False)
+        for name, value in found.headers:
+            err.print(f"{name}: {value.decode('utf-8', 'replace')}", markup=False)
+    if event:
+        sys.stdout.buffer.write(as_document(found))
+    elif found.value is None:
         err.print("The record had no value.")
-        return
-    sys.stdout.buffer.write(record.value)
+    else:
+        sys.stdout.buffer.write(found.value)
     sys.stdout.buffer.flush()
 
 
-async def _rows(reason: str | None, limit: int) -> list[_Row]:
-    """The newest letters, oldest first; a record that was refused twice across a restart is shown once."""
-    found: dict[tuple[str, int, int], _Row] = {}
-    async for record in _letters(last=None if reason else limit):
-        told = read_letter(record.headers, record.value)
-        if reason is None or told.reason == reason:
-            found.setdefault(
-                (told.topic, told.partition, told.offset), _Row(f"{record.partition}:{record.offset}", told)
-            )
-    return sorted(found.values(), key=lambda row: row.told.time)[-limit:]
+@app.command()
+def check(  # noqa: PLR0917 - options of a command
+    reason: Reason = None,
+    scope: Scope = None,
+    since: Since = None,
+    until: Until = None,
+    most: Annotated[int, typer.Option("--most", min=0, help="How many may wait without an alarm.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Count the dead letters that wait, by reason; end with exit code 3 where there are any, for alarms.
+
+    Example: memstream dlq check --since 2026-03-06T00:00Z || page-somebody
+    """
+    counts = asyncio.run(_counts(wanted_of(reason, scope, since, until)))
+    total = sum(counts.values())
+    if as_json:
+        print_json({"waiting": total, "reasons": counts})
+    elif total:
+        told = ", ".join(f"{count} {escape(name)}" for name, count in counts.items())
+        out.print(f"{total} dead letters wait: {told}. See memstream dlq list", soft_wrap=True)
+    else:
+        out.print("No dead letters wait.")
+    if total > most:
+        raise typer.Exit(THERE_ARE)
 
 
-async def _find(letter: str) -> Any:
-    partition, _, offset = letter.partition(":")
-    if not (partition.isdigit() and offset.isdigit()):
-        raise InvalidInput(f"{letter!r} names no dead letter: write partition:offset, as `memstream dlq list` shows it")
+async def _rows(wanted: Wanted, limit: int) -> list[tuple[str, LetterTold, str]]:
+    """The newest letters, oldest first: name, what is told, and what was decided."""
+    found = [
+        (letter.name, letter.told, letter.mark.decision.value if letter.mark else "")
+        async for letter in read_letters(load(), wanted)
+    ]
+    return sorted(found, key=lambda row: row[1].time)[-limit:]
+
+
+async def _counts(wanted: Wanted) -> dict[str, int]:
+    return counted([letter.told async for letter in read_letters(load(), wanted)])
+
+
+async def _find(letter: str) -> Filed:
+    wanted = Wanted(names=frozenset({name_of(letter)}), done=True)
     with suppress(TopicMismatch):
-        async for record in _letters(int(partition)):
-            if record.offset == int(offset):
-                return record
-    raise InvalidInput(f"There is no dead letter {letter}: `memstream dlq list` shows which there are")
-
-
-async def _letters(partition: int | None = None, last: int | None = None) -> AsyncIterator[Any]:
-    settings = load()
-    topic = Topic.DEAD_LETTER.named(settings.topic_prefix)
-    partitions = None if partition is None else (partition,)
-    async for record in read_to_end(settings, topic, partitions, last):
-        yield record
+        async for found in read_letters(load(), wanted):
+            return found
+    raise InvalidInput(f"There is no dead letter {letter}: `memstream dlq list --all` shows which there are")

@@ -16,6 +16,7 @@ SECONDS = Histogram(
 LAG = Gauge("memstream_lag_records", "Records not worked off yet.", ["stage", "topic", "partition"])
 RETRIES = Counter("memstream_retries", "Things tried again, by kind.", ["stage", "kind"])
 DEAD_LETTERS = Counter("memstream_dead_letters", "Dead letters by reason.", ["stage", "reason"])
+DEAD_LETTERS_WAITING = Gauge("memstream_dead_letters_waiting", "Dead letters neither retried nor dropped.", ["reason"])
 PATCH_BYTES = Histogram("memstream_patch_bytes", "Size of patches.", buckets=_BYTES)
 ROWS = Counter("memstream_rows_written", "Rows that batches wrote to the graph.", ["kind"])
 CHILDREN = Gauge("memstream_pool_children", "Extraction processes that are loaded and alive.")

@@ -36,8 +36,11 @@ class Sender:
         except KafkaError as error:
             raise BrokerUnavailable(f"Kafka does not take a producer: {error!r}") from error
 
-    async def send(self, messages: Sequence[Message]) -> None:
-        """Send all; when this returns they are durable. Raises BrokerUnavailable, after which some may be."""
+    async def send(self, messages: Sequence[Message]) -> list[tuple[int, int]]:
+        """Send all; when this returns they are durable: partition and offset of each.
+
+        Raises BrokerUnavailable, after which some may be.
+        """
         for message in messages:
             check_size(message)
         try:
@@ -51,9 +54,10 @@ class Sender:
                 )
                 for message in messages
             ]
-            await asyncio.gather(*sent)
+            acked = await asyncio.gather(*sent)
         except KafkaError as error:
             raise BrokerUnavailable(f"Kafka did not take what was sent: {error!r}") from error
+        return [(ack.partition, ack.offset) for ack in acked]
 
     async def stop(self) -> None:
         """Close the connections."""

@@ -13,6 +13,7 @@ from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.stores import Store, Stores
 from memstream.streams.broker import wait_for_broker, watch_broker
+from memstream.streams.letter_watch import watch_letters
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
 from memstream.streams.persistence import Persistence
 from memstream.streams.sink_loop import SinkLoop
@@ -39,8 +40,10 @@ async def run_sink(settings: Settings, instance: str, stop: asyncio.Event) -> No
                 ready.lacks("joining the consumer group")
                 graph = GraphSink(store.driver, store.database, f"{group_of(settings)}.{instance}")
                 knocking = asyncio.create_task(watch_broker(settings, ready))
+                counting = asyncio.create_task(watch_letters(settings))
                 await SinkLoop(settings, group_of(settings), instance, graph, ready).run(stop)
                 knocking.cancel()
+                counting.cancel()
     finally:
         serving.cancel()
 

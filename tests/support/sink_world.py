@@ -33,8 +33,12 @@ class World:
     sink: GraphSink = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sink = GraphSink(self.store.driver, self.store.database, "tests")
+        self.new_sink()
         self.new_log()
+
+    def new_sink(self) -> None:
+        """Another sink, which knows nothing but what is in the graph."""
+        self.sink = GraphSink(self.store.driver, self.store.database, "tests")
 
     def new_log(self) -> None:
         """Start again with another topic, as a replay into an empty graph does."""

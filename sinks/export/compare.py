@@ -28,6 +28,9 @@ class Tolerance:
     vectors: float = VECTORS
 
 
+EXACT: Final = Tolerance()
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One thing in which two graphs differ.
@@ -49,7 +52,7 @@ class Difference:
         return f"{self.what} {self.where} is only in {'A' if self.b is None else 'B'}"
 
 
-def compare(a: Iterable[Line], b: Iterable[Line], tolerance: Tolerance = Tolerance()) -> Iterator[Difference]:
+def compare(a: Iterable[Line], b: Iterable[Line], tolerance: Tolerance = EXACT) -> Iterator[Difference]:
     """All differences of two canonical forms, in their order; nothing where they are the same.
 
     Raises InvalidInput where one of them is not in order, and what reading them raises.
@@ -131,7 +134,7 @@ def _whole(line: Line, *, in_a: bool) -> Difference:
     return Difference(what, where(line), None, props if in_a else None, None if in_a else props)
 
 
-def same(a: Any, b: Any, tolerance: Tolerance = Tolerance()) -> bool:
+def same(a: Any, b: Any, tolerance: Tolerance = EXACT) -> bool:
     """Whether two values of a canonical form are the same."""
     if a == b and type(a) is type(b):
         return True

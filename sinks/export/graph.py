@@ -121,9 +121,9 @@ class _Cursor(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """What a page was: the nodes in it, and the last of them."""
+    """What a page was: how many nodes it has, and the last of them."""
 
-    count: int
+    size: int
     last: _Cursor
 
 
@@ -206,7 +206,7 @@ class GraphLines:
         while True:
             page = self._page(walks.behind, place, end, read, sorter)
             yield from sorter.sorted()
-            if page.count < self._size:
+            if page.size < self._size:
                 return
             yield from self._rest(walks, page.last, read, sorter)
             place = page.last
@@ -216,7 +216,7 @@ class GraphLines:
         while True:
             page = self._page(walks.within, place, "", read, sorter)
             yield from sorter.sorted()
-            if page.count < self._size:
+            if page.size < self._size:
                 return
             place = page.last
 

@@ -23,7 +23,7 @@ from memstream.schemas.statement import Erased
 from memstream.schemas.topics import Topic, record_key
 from memstream.streams.admission import Admitted, admit, appended_text, identity_of, refuse
 from memstream.streams.offload import OffloadStore
-from memstream.streams.projection import Findings, Material, encode, merged, prepare, project
+from memstream.streams.projection import Findings, Material, copy_below, encode, merged, prepare, project
 from memstream.streams.records import Output, Record, Refusal, SessionResult, SessionWork
 from memstream.streams.replay.window import Window
 from memstream.streams.session_state import SessionState
@@ -248,6 +248,7 @@ class ChunkWorker:
             job.record,
             patch_key=record_key(material.origin.scope),
             patch=encode(patch),
+            copy=copy_below(patch),
             mentions=len(job.findings.extraction.mentions),
             assertions=len(patch.assertions),
         )

@@ -221,7 +221,7 @@ class ExtractStage:
                 raise FatalError(
                     f"extraction gave nothing for {record.topic}-{record.partition} offset {record.offset}"
                 )
-            handover.messages.setdefault(source, []).extend(_messages(output))
+            handover.messages.setdefault(source, []).extend(_messages(output, self._settings.partitions))
         for source, messages in states.items():
             handover.messages[source].extend(messages)
         return handover
@@ -259,11 +259,14 @@ class ExtractStage:
         await asyncio.sleep(min(took, _LONGEST_REST))
 
 
-def _messages(output: Output) -> Iterable[Message]:
+def _messages(output: Output, partitions: int) -> Iterable[Message]:
     record, refusal = output.record, output.refusal
     if output.patch is not None:
         metrics.PATCH_BYTES.observe(len(output.patch))
         yield Message(Topic.PATCHES, output.patch_key, output.patch)
+    if output.copy is not None:
+        for partition in range(partitions):
+            yield Message(Topic.PATCHES, output.patch_key, output.copy, partition=partition)
     if refusal is not None:
         metrics.DEAD_LETTERS.labels(STAGE, refusal.reason.value).inc()
         letter = write_letter(record, refusal, STAGE)

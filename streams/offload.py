@@ -83,6 +83,30 @@ class OffloadStore:
             )
         return data
 
+    def delete(self, handle: str) -> None:
+        """Remove the bytes of a handle, if they are there. Raises InvalidInput or OffloadUnavailable."""
+        if not _HANDLE.fullmatch(handle):
+            raise InvalidInput(f"{handle[:120]!r} is no handle of the offload store: it looks like z…/<sha256>")
+        path = self._path(handle)
+        try:
+            self._fs.rm_file(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise OffloadUnavailable(f"the offload store did not delete {path}: {error}") from error
+
+    def all(self, scope: str) -> list[str]:
+        """The handles of all that a scope has stored. Raises OffloadUnavailable."""
+        root = f"{self._root}/{scope_token(scope)}"
+        try:
+            names = [str(path).rpartition("/")[2] for path in self._fs.find(root)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise OffloadUnavailable(f"the offload store did not list {root}: {error}") from error
+        handles = [self.handle(scope, name) for name in names]
+        return sorted(handle for handle in handles if _HANDLE.fullmatch(handle))
+
     def _path(self, handle: str) -> str:
         token, _, sha256 = handle.partition("/")
         return f"{self._root}/{token}/{sha256[:2]}/{sha256}"

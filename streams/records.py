@@ -44,12 +44,13 @@ class Refusal:
 class Output:
     """What one record became: a patch for its scope, a dead letter, both (the patch is then the verdict), or neither.
 
-    Neither: its patch was already sent before a crash, as the session's state tells.
+    Neither: its patch was already sent before a crash, as the session's state tells. A `copy` goes to every partition.
     """
 
     record: Record
     patch_key: bytes | None = None
     patch: bytes | None = None
+    copy: bytes | None = None
     refusal: Refusal | None = None
     mentions: int = 0
     assertions: int = 0

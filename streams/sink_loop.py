@@ -21,6 +21,7 @@ from memstream.settings.kafka import kafka_options
 from memstream.sinks.graph_sink import GraphSink
 from memstream.streams import metrics
 from memstream.streams.monitor import Readiness
+from memstream.streams.offload import OffloadStore
 from memstream.streams.persistence import CalledOff, Persistence
 from memstream.streams.sender import Sender
 from memstream.streams.sink_partition import STAGE, PartitionSink
@@ -55,6 +56,7 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
             max_partition_fetch_bytes=_FETCH_BYTES,
         )
         self._sender = Sender(settings)
+        self._offload = OffloadStore(settings.offload_url)
         self._persistence = Persistence(STAGE, ready)
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._busy = asyncio.Lock()  # held by a round; a rebalance waits for its end
@@ -87,7 +89,8 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Remember what is ours now; the next round opens it."""
         self._assigned = {
-            tp: PartitionSink(self._settings, tp, self._graph, self._sender, self._persistence) for tp in assigned
+            tp: PartitionSink(self._settings, tp, self._graph, self._sender, self._persistence, offload=self._offload)
+            for tp in assigned
         }
         self._ready.has()
         log.info("partitions_assigned", count=len(self._assigned))
@@ -114,11 +117,13 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         if not ready:
             await asyncio.sleep(_WAIT_MS / 1000)
             return
-        taken = await self._consumer.getmany(*ready, timeout_ms=_WAIT_MS)
+        erasing = [tp for tp in ready if self._assigned[tp].erasing]
+        taken = await self._consumer.getmany(*ready, timeout_ms=0 if erasing else _WAIT_MS)
         await self._measure(ready)
         if taken:
             done = await self._each(self._apply_one(tp, records) for tp, records in taken.items())
             await self._commit(done)
+        await self._each(self._erase_one(tp) for tp in erasing if tp not in taken)
 
     async def _open_one(self, tp: TopicPartition) -> TopicPartition:
         async with self._at_once:
@@ -129,6 +134,11 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
     async def _apply_one(self, tp: TopicPartition, records: list[ConsumerRecord]) -> TopicPartition:
         async with self._at_once:
             await self._assigned[tp].apply(records)
+        return tp
+
+    async def _erase_one(self, tp: TopicPartition) -> TopicPartition:
+        async with self._at_once:
+            await self._assigned[tp].erase_on()
         return tp
 
     async def _each(self, works: Iterable[object]) -> list[TopicPartition]:

@@ -20,6 +20,7 @@ from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.records import Applied, Change, PatchRecord, decode
 from memstream.streams import metrics
 from memstream.streams.dead_letters import write_letter
+from memstream.streams.offload import OffloadStore
 from memstream.streams.outlet import Message
 from memstream.streams.persistence import Persistence
 from memstream.streams.records import Record, Refusal
@@ -29,6 +30,7 @@ log = structlog.get_logger(__name__)
 STAGE = "sink"
 _MOST_BYTES = 16 * 2**20
 _READ_BACK_SECONDS = 30.0
+_PAYLOADS = 100
 _WAYS_BACK = (
     "Restore a newer copy of the graph; or load an export that reaches further (memstream import); or rebuild the "
     "graph from the events, which are kept (memstream replay --from events --wipe, or --into another Neo4j)"
@@ -47,13 +49,23 @@ class PartitionSink:
     """Applies the records of one partition of patches to the graph."""
 
     def __init__(
-        self, settings: Settings, tp: TopicPartition, graph: GraphSink, sender: Sends, persistence: Persistence
+        self,
+        settings: Settings,
+        tp: TopicPartition,
+        graph: GraphSink,
+        sender: Sends,
+        persistence: Persistence,
+        *,
+        offload: OffloadStore | None = None,
     ) -> None:
+        """Payloads that nobody keeps any more are deleted in `offload`; a replay leaves that to the live sink."""
         self._settings = settings
         self._tp = tp
         self._graph = graph
         self._sender = sender
         self._persistence = persistence
+        self._offload = offload
+        self.erasing = True  # until the graph says otherwise: whoever had the partition before may have left work
 
     async def open(self, consumer: AIOKafkaConsumer) -> None:
         """Seek to where the graph is, having read the record there again: it must be the one that was applied.
@@ -93,6 +105,19 @@ class PartitionSink:
         for batch in cut(records, self._settings.sink_batch):
             metrics.BATCH.labels(STAGE).observe(len(batch))
             await self._apply(batch)
+            if self.erasing:  # batch by batch, so that neither waits for the end of the other
+                await self.erase_on()
+
+    async def erase_on(self) -> bool:
+        """One step of the erasures that are not done in the partition. Returns whether there is more to do."""
+        where = (self._tp.topic, self._tp.partition)
+        self.erasing = await self._persistence.insist(partial(self._graph.erase_on, *where))
+        if not self.erasing and self._offload is not None:
+            loose = await self._persistence.insist(partial(self._graph.loose_payloads, *where, _PAYLOADS))
+            self.erasing = len(loose) == _PAYLOADS
+            await self._persistence.insist(partial(_delete, self._offload, loose))
+            await self._persistence.insist(partial(self._graph.let_go, loose))
+        return self.erasing
 
     async def _tell(self, changes: Sequence[Change]) -> None:
         """Send what became true to its topic, then forget it: at least once."""
@@ -114,6 +139,7 @@ class PartitionSink:
             return
         metrics.SECONDS.labels(STAGE, "apply").observe(time.monotonic() - started)
         _count(records, applied)
+        self.erasing = self.erasing or applied.erasing
         await self._tell(applied.changes)
 
     async def _divide(self, records: Sequence[ConsumerRecord], error: PoisonError) -> None:
@@ -189,6 +215,11 @@ def _message(change: Change) -> Message:
     """A change with its position, by which readers drop what they know."""
     told = {"scope": change.scope, "partition": change.partition, "offset": change.offset, "ordinal": change.ordinal}
     return Message(Topic.CHANGES, record_key(change.scope), orjson.dumps({**told, **change.payload}))
+
+
+def _delete(offload: OffloadStore, handles: Sequence[str]) -> None:
+    for handle in handles:
+        offload.delete(handle)
 
 
 def _count(records: Sequence[ConsumerRecord], applied: Applied) -> None:

@@ -1,6 +1,6 @@
 """Event to patch: the pure functions of the extraction stage."""
 
 from memstream.streams.projection.material import Findings, Material, merged, prepare
-from memstream.streams.projection.project import encode, project
+from memstream.streams.projection.project import copy_below, encode, project
 
-__all__ = ["Findings", "Material", "encode", "merged", "prepare", "project"]
+__all__ = ["Findings", "Material", "copy_below", "encode", "merged", "prepare", "project"]

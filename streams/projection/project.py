@@ -91,6 +91,13 @@ def project(material: Material, findings: Findings, *, extractor: str, generatio
     return patch if _says_something(patch) else patch.model_copy(update={"verdict": Verdict.EMPTY})
 
 
+def copy_below(patch: Patch) -> bytes | None:
+    """The copy of an erasure for the scopes below its own, which may be in any partition; else None."""
+    if not any(row.children for row in patch.erasures):
+        return None
+    return encode(patch.model_copy(update={"copy_below": True}))
+
+
 def encode(patch: Patch) -> bytes:
     """The bytes of a patch. Where they are too many, vectors go first, then the rows of least weight; `cut` says so."""
     try:

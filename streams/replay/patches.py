@@ -124,6 +124,8 @@ class PatchReplay:
                     await self._apply(tp, sink, records)
             before, at = at, await consumer.position(tp)
             self._meter.add(min(at, end) - min(before, end))
+        while not stop.is_set() and await sink.erase_on():
+            pass
 
     @property
     def _most(self) -> int:

@@ -51,6 +51,9 @@ COMMANDS = (
     Entry(
         "replay", "memstream.cli.replay:app", "Build the graph again from the log, beside what runs.", LOOK, "streams"
     ),
+    Entry("export", "memstream.cli.export:export_app", "Write a graph into a file, in order.", LOOK, "streams"),
+    Entry("import", "memstream.cli.export:import_app", "Load an export into an empty graph.", LOOK, "streams"),
+    Entry("verify", "memstream.cli.verify:app", "Compare two graphs or exports, or digest one.", LOOK, "streams"),
     Entry(
         "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
     ),

@@ -165,9 +165,9 @@ class GraphLines:
         with told_as_ours(), self._session() as session:
             return session.execute_read(self._read_positions)
 
-    def lines(self) -> Iterator[Line]:
-        """All nodes, then all edges, as `export_lines` gives them."""
-        before = self.positions()
+    def lines(self, positions: list[Position] | None = None) -> Iterator[Line]:
+        """All nodes, then all edges, as `export_lines` gives them; `positions` must not move from now on."""
+        before = self.positions() if positions is None else positions
         own, later = self._present()
         with Sorter() as sorter:
             for walks, read in ((NODES, _read_nodes), (EDGES, _read_edges)):

@@ -20,7 +20,10 @@ from memstream.sinks.stores import Store
 class Source(Protocol):
     """Something that has the canonical form of a graph, or of a scope and those below it."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        ...
 
     @property
     def scope(self) -> str | None:
@@ -50,9 +53,11 @@ class GraphSource:
         """As Source says; raises what `export_lines` does."""
         return GraphLines(self.store.driver, self.store.database, scope, labels=labels).lines()
 
-    def header(self, scope: str | None) -> Header:
-        """That of an export of it."""
-        return Header.of(scope, GraphLines(self.store.driver, self.store.database, scope).positions())
+    def export(self, scope: str | None) -> tuple[Header, Iterator[Line]]:
+        """What an export of it begins with, and its lines."""
+        graph = GraphLines(self.store.driver, self.store.database, scope)
+        positions = graph.positions()
+        return Header.of(scope, positions), graph.lines(positions)
 
 
 class FileSource:

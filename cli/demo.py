@@ -66,10 +66,9 @@ def demo(
 async def _tell(settings: Settings, root: str, check: Check) -> None:
     lines = story(root)
     async with AsyncReader(url=settings.query_url, timeout=_READ_SECONDS) as reader:
-        scopes = sorted({line.event.scope for line in lines if line.event is not None})
-        before = await asyncio.to_thread(contents, settings, scopes) if await is_known(reader, lines) else None
+        before = await asyncio.to_thread(contents, settings, root) if await is_known(reader, lines) else None
         told, seconds = await _published(settings, reader, lines, check)
-        after = await asyncio.to_thread(contents, settings, scopes)
+        after = await asyncio.to_thread(contents, settings, root)
         show = demo_show.Show(reader, root)
         await show.recalled()
         await show.corrected()

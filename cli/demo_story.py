@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import orjson
@@ -18,7 +19,8 @@ from memstream.schemas.errors import InvalidEvent, NotVisibleError, QueryError
 from memstream.schemas.events import EVENT_TYPES, Event
 from memstream.schemas.topics import Topic, record_key
 from memstream.settings import Settings
-from memstream.sinks.dump import digest, dump
+from memstream.sinks.export.form import Line, digest
+from memstream.sinks.export.graph import GraphMoved, export_lines
 from memstream.sinks.stores import Stores
 from memstream.streams.broker import admin_client
 from memstream.streams.dead_letters import LetterTold, read_letter
@@ -27,6 +29,7 @@ from memstream.streams.log_reader import read_to_end
 _PATIENCE = 180.0  # seconds without any news
 _PAUSE = 0.2
 _AT_ONCE = 16
+_READINGS = 4  # of a graph that takes patches of others meanwhile
 _LAST = 10  # of the last offsets of a partition some are markers of transactions
 _UNKNOWN_YET = (404, 503, 504)
 
@@ -103,12 +106,22 @@ class Contents:
         return f"{self.nodes:,} nodes, {self.relationships:,} relationships, digest {self.digest[:8]}"
 
 
-def contents(settings: Settings, scopes: Iterable[str]) -> Contents:
-    """The contents of the scopes, counted and digested in their canonical form."""
+def contents(settings: Settings, root: str) -> Contents:
+    """The contents of the scopes below a root, counted and digested in their canonical form.
+
+    Raises GraphMoved where the graph takes patches of others each time it is read.
+    """
     with Stores.connect(settings) as stores:
-        lines = [line for scope in scopes for line in dump(stores.of(scope).driver, stores.of(scope).database, scope)]
-    nodes = sum('"node":' in line for line in lines)
-    return Contents(nodes, len(lines) - nodes, digest(lines))
+        store = stores.of(root)
+        for _ in range(_READINGS):
+            with suppress(GraphMoved):
+                return _contents(export_lines(store.driver, store.database, root))
+        return _contents(export_lines(store.driver, store.database, root))
+
+
+def _contents(lines: Iterable[Line]) -> Contents:
+    found = digest(lines)
+    return Contents(found.nodes, found.edges, found.hex)
 
 
 async def is_known(reader: AsyncReader, lines: list[Line]) -> bool:

@@ -19,9 +19,9 @@ from memstream.schemas.errors import InvalidEvent, NotVisibleError, QueryError
 from memstream.schemas.events import EVENT_TYPES, Event
 from memstream.schemas.topics import Topic, record_key
 from memstream.settings import Settings
-from memstream.sinks.export.form import Line, digest
+from memstream.sinks.export.form import digest
 from memstream.sinks.export.graph import GraphMoved, export_lines
-from memstream.sinks.stores import Stores
+from memstream.sinks.stores import Store, Stores
 from memstream.streams.broker import admin_client
 from memstream.streams.dead_letters import LetterTold, read_letter
 from memstream.streams.log_reader import read_to_end
@@ -115,12 +115,12 @@ def contents(settings: Settings, root: str) -> Contents:
         store = stores.of(root)
         for _ in range(_READINGS):
             with suppress(GraphMoved):
-                return _contents(export_lines(store.driver, store.database, root))
-        return _contents(export_lines(store.driver, store.database, root))
+                return _contents(store, root)
+        return _contents(store, root)
 
 
-def _contents(lines: Iterable[Line]) -> Contents:
-    found = digest(lines)
+def _contents(store: Store, root: str) -> Contents:
+    found = digest(export_lines(store.driver, store.database, root))
     return Contents(found.nodes, found.edges, found.hex)
 
 

@@ -116,6 +116,8 @@ class Desk:
         """
         waiting = {mark.sent for mark in marks if mark.sent is not None and mark.sent[0] != Topic.PATCHES}
         found: list[Outcome] = []
+        if not waiting:
+            return found
         consumer = AIOKafkaConsumer(
             **kafka_options(self._settings), enable_auto_commit=False, isolation_level="read_committed"
         )

@@ -105,7 +105,8 @@ def _event(letter: Filed, document: bytes) -> Event:
             f"The letter {letter.name} tells no envelope to put this data into: write the whole event, with "
             "specversion, id, source, type, time, scope and data"
         )
-    return cloudevents.decode([(f"ce_{name}", text.encode()) for name, text in told.items()], document)
+    envelope = {"specversion": cloudevents.SPEC_VERSION, **told}
+    return cloudevents.decode([(f"ce_{name}", text.encode()) for name, text in envelope.items()], document)
 
 
 def _check_identity(letter: Filed, event: Event) -> None:

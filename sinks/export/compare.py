@@ -1,6 +1,6 @@
 """Compares two canonical forms line by line, as a merge of what is in order: pure, holding a line of each at a time.
 
-A number is the same within PRECISION of its size; a vector within VECTORS of its length, since other processors may
+A number is the same within PRECISION of its size (of 1, where it is smaller); a vector within VECTORS of its length, since other processors may
 round an embedding differently. All else is the same or it is not.
 """
 
@@ -138,8 +138,9 @@ def same(a: Any, b: Any, tolerance: Tolerance = EXACT) -> bool:
     """Whether two values of a canonical form are the same."""
     if a == b and type(a) is type(b):
         return True
-    if isinstance(a, dict) and isinstance(b, dict):
-        return _near(_vector(a), _vector(b), tolerance.vectors)
+    one, other = _vector(a), _vector(b)
+    if one is not None and other is not None:
+        return _near(one, other, tolerance.vectors)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(same(one, other, tolerance) for one, other in zip(a, b, strict=True))
     if isinstance(a, float) and isinstance(b, float):
@@ -147,22 +148,20 @@ def same(a: Any, b: Any, tolerance: Tolerance = EXACT) -> bool:
     return False
 
 
-def _vector(value: dict[str, Any]) -> list[float] | None:
-    return next((unpacked(value[name]) for name in _PACKED if name in value), None)
+def _vector(value: Any) -> list[float] | None:
+    if isinstance(value, dict):
+        return next((unpacked(value[name]) for name in _PACKED if name in value), None)
+    return value if isinstance(value, list) and value and all(isinstance(one, float) for one in value) else None
 
 
-def _near(a: list[float] | None, b: list[float] | None, tolerance: float) -> bool:
-    if a is None or b is None or len(a) != len(b):
-        return False
-    return math.dist(a, b) <= tolerance * max(math.hypot(*a), math.hypot(*b))
+def _near(a: list[float], b: list[float], tolerance: float) -> bool:
+    return len(a) == len(b) and math.dist(a, b) <= tolerance * max(math.hypot(*a), math.hypot(*b))
 
 
 def _plain(value: Any) -> Any:
-    return unpacked(value["packed"]) if isinstance(value, dict) and "packed" in value else read_value_or(value)
-
-
-def read_value_or(value: Any) -> Any:
-    """A value for a person: also of a kind that Memstream never writes."""
+    """A value for a person: a packed vector as its numbers, and what Memstream never writes as its text."""
+    if isinstance(value, dict) and "packed" in value:
+        return unpacked(value["packed"])
     return value["other"] if isinstance(value, dict) and "other" in value else read_value(value)
 
 

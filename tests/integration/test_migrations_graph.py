@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import subprocess
 import sys
 import threading
@@ -15,8 +16,11 @@ from neo4j import Driver
 from memstream.extractors.dims import dimensions_of
 from memstream.schemas.errors import FatalError, SchemaTooNew
 from memstream.settings import Settings
+from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.indexes import FULL_TEXTS, NODE_KEYS, RANGES, VECTORS
-from memstream.sinks.migrations import VERSION, Migrated, migrate
+from memstream.sinks.lock import Place, lock
+from memstream.sinks.migrations import MIGRATIONS, REFUSED_RANK_LAST, VERSION, Migrated, migrate
+from memstream.sinks.statements import run
 from memstream.sinks.stores import Stores
 
 
@@ -35,12 +39,24 @@ def rows(stores: Stores, text: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def version(stores: Stores, stack: Settings) -> Iterator[Driver]:
-    """A migrated graph, whose stored version is put right after the test."""
+def version(stores: Stores, stack: Settings) -> Driver:
+    """A migrated graph."""
     store = stores.of("")
     migrate(store.driver, store.database, dimensions_of(stack.embedder))
-    yield store.driver
-    rows(stores, f"MATCH (v:SchemaVersion {{name: 'memstream'}}) SET v.version = {VERSION}")
+    return store.driver
+
+
+@pytest.fixture
+def schema(stores: Stores, version: Driver, stack: Settings) -> Iterator[str]:
+    """A schema of this test alone, as a version that is kept beside the graph's own: sinks that run don't see it."""
+    name = f"test-{secrets.token_hex(4)}"
+    rows(
+        stores,
+        f"CREATE (v:SchemaVersion {{name: '{name}', version: {VERSION}, dimensions: {dimensions_of(stack.embedder)}}})",
+    )
+    yield name
+    rows(stores, f"MATCH (v:SchemaVersion {{name: '{name}'}}) DELETE v")
+    rows(stores, f"MATCH (m:Migration {{name: '{name}'}}) WHERE m.id IS NOT NULL DELETE m")
 
 
 def test_everything_is_there_and_online(stores: Stores, stack: Settings) -> None:
@@ -61,15 +77,15 @@ def test_a_second_migration_finds_nothing_to_do(version: Driver, stack: Settings
     assert (again.before, again.after, again.ran) == (VERSION, VERSION, ())
 
 
-def test_several_that_start_at_once_queue(version: Driver, stores: Stores, stack: Settings) -> None:
+def test_several_that_start_at_once_queue(version: Driver, schema: str, stores: Stores, stack: Settings) -> None:
     """Of three at once on a graph without a version each comes to its end, and one does the work."""
-    rows(stores, "MATCH (v:SchemaVersion {name: 'memstream'}) SET v.version = 0")
+    rows(stores, f"MATCH (v:SchemaVersion {{name: '{schema}'}}) SET v.version = 0")
     done: list[Migrated] = []
     errors: list[BaseException] = []
 
     def work() -> None:
         try:
-            done.append(migrate(version, stack.neo4j_database, dimensions_of(stack.embedder)))
+            done.append(migrate(version, stack.neo4j_database, name=schema, migrations=MIGRATIONS[:1]))
         except BaseException as error:  # noqa: BLE001 - told in the test's own thread
             errors.append(error)
 
@@ -79,14 +95,52 @@ def test_several_that_start_at_once_queue(version: Driver, stores: Stores, stack
     for worker in workers:
         worker.join(timeout=120)
     assert errors == []
-    assert sorted(one.before for one in done) == [0, VERSION, VERSION]
+    assert sorted((one.before, len(one.ran)) for one in done) == [(0, 1), (1, 0), (1, 0)]
 
 
-def test_a_newer_graph_is_refused(version: Driver, stores: Stores, stack: Settings) -> None:
+def test_a_newer_graph_is_refused(version: Driver, schema: str, stores: Stores, stack: Settings) -> None:
     """An older Memstream does not touch what it does not understand."""
-    rows(stores, f"MATCH (v:SchemaVersion {{name: 'memstream'}}) SET v.version = {VERSION + 1}")
+    rows(stores, f"MATCH (v:SchemaVersion {{name: '{schema}'}}) SET v.version = {VERSION + 1}")
     with pytest.raises(SchemaTooNew, match="use a newer Memstream"):
-        migrate(version, stack.neo4j_database)
+        migrate(version, stack.neo4j_database, name=schema)
+
+
+NEWER = f"CREATE (m:Migration {{id: $id, name: 'memstream', number: {VERSION + 1}, announced: true}})"
+
+
+def test_a_sink_stops_where_a_newer_version_is_announced(version: Driver, scope: str, stack: Settings) -> None:
+    """It reads that under the lock of its partition, before it writes. Rolled back, so that no other sink sees it."""
+    graph = GraphSink(version, stack.neo4j_database, "tests")
+    place = Place(f"{secrets.token_hex(5)}.patches", 0, "tests")
+    graph.resume(place.topic, place.partition, 1)
+    with version.session(database=stack.neo4j_database) as session, session.begin_transaction() as tx:
+        assert lock(tx, place) == -1
+        tx.run(NEWER, id=scope).consume()  # type: ignore[arg-type]
+        with pytest.raises(SchemaTooNew, match="use a newer Memstream"):
+            lock(tx, place)
+        tx.rollback()
+    version.execute_query(
+        "MATCH (o:StreamOffset {topic: $topic, partition: 0}) DELETE o",
+        topic=place.topic,
+        database_=stack.neo4j_database,
+    )
+
+
+REFUSED = "CREATE (e:Event {scope: $scope, id: $id, verdict: $verdict, generation: 4})"
+
+
+def test_refusals_of_before_rank_last_after_the_second_migration(
+    version: Driver, stores: Stores, scope: str, stack: Settings
+) -> None:
+    """What a sink refused had its patch's generation; other events keep theirs."""
+    for one, verdict in (("a", "dead_lettered"), ("b", "applied")):
+        version.execute_query(REFUSED, scope=scope, id=one, verdict=verdict, database_=stack.neo4j_database)
+    with version.session(database=stack.neo4j_database) as session:
+        [walked] = run(session, REFUSED_RANK_LAST.in_scope, scope=scope, after="", size=10)
+    assert (walked["seen"], walked["changed"], walked["after"]) == (2, 1, "b")
+    found = rows(stores, f"MATCH (e:Event {{scope: '{scope}'}}) RETURN e.id AS id, e.generation AS g ORDER BY id")
+    rows(stores, f"MATCH (e:Event {{scope: '{scope}'}}) DELETE e")
+    assert found == [{"id": "a", "g": 0}, {"id": "b", "g": 4}]
 
 
 def test_vectors_of_another_length_are_refused(version: Driver, stack: Settings) -> None:

@@ -70,7 +70,7 @@ def verdict(graph: World, event: str) -> str:
     return str(row["v"])
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), log=steps())
 def test_any_order_of_refusals_and_retries_gives_one_graph(graph: World, data: st.DataObject, log: list[Step]) -> None:
     """A permutation with duplicates ends in the same canonical form; what applies never loses to a refusal."""

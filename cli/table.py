@@ -54,6 +54,8 @@ COMMANDS = (
     Entry("export", "memstream.cli.export:export_app", "Write a graph into a file, in order.", LOOK, "streams"),
     Entry("import", "memstream.cli.export:import_app", "Load an export into an empty graph.", LOOK, "streams"),
     Entry("verify", "memstream.cli.verify:app", "Compare two graphs or exports, or digest one.", LOOK, "streams"),
+    Entry("diff", "memstream.cli.diff:app", "Show what another graph knows otherwise.", LOOK, "streams"),
+    Entry("switch", "memstream.cli.switch:app", "Let the query service read another graph.", LOOK, "all"),
     Entry(
         "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
     ),

@@ -1,7 +1,7 @@
 """Compares two canonical forms line by line, as a merge of what is in order: pure, holding a line of each at a time.
 
-A number is the same within PRECISION of its size (of 1, where it is smaller); a vector within VECTORS of its length, since other processors may
-round an embedding differently. All else is the same or it is not.
+A number is the same within PRECISION of its size (of 1, where it is smaller); a vector within VECTORS of its length,
+since other processors may round an embedding differently. All else is the same or it is not.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ patches meanwhile: its lines would belong to no one moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -18,7 +18,7 @@ from neo4j import READ_ACCESS, Driver, ManagedTransaction, Session
 from memstream.schemas.errors import TransientError
 from memstream.schemas.scope import parse_scope
 from memstream.sinks.export.form import LABELS, VERSIONS, End, Line, edge_line, node_line, primary, version_id
-from memstream.sinks.export.sorting import Sorter
+from memstream.sinks.export.sorting import LIMIT, Sorter
 from memstream.sinks.failures import told_as_ours
 from memstream.sinks.statements import Statement, run, statement
 
@@ -142,7 +142,8 @@ def export_lines(driver: Driver, database: str, scope: str | None = None) -> Ite
 class GraphLines:
     """The canonical form of a graph, or of a scope and those below it.
 
-    `labels` restricts it to these nodes and to the edges that start at them; `page` is how many nodes are read at once.
+    `labels` restricts it to these nodes, `starts` to the edges that start at nodes of these labels (else of `labels`).
+    `page` is how many nodes are read at once, `memory` how many bytes of lines are sorted without a disk.
     """
 
     def __init__(
@@ -151,14 +152,18 @@ class GraphLines:
         database: str,
         scope: str | None = None,
         *,
-        labels: Iterable[str] = LABELS,
+        labels: Collection[str] = LABELS,
+        starts: Collection[str] | None = None,
         page: int = PAGE,
+        memory: int = LIMIT,
     ) -> None:
         self._driver = driver
         self._database = database
         self._scope = None if scope is None else parse_scope(scope)
-        self._labels = sorted(labels)
+        self._nodes = sorted(labels)
+        self._starts = self._nodes if starts is None else sorted(starts)
         self._size = page
+        self._memory = memory
 
     def positions(self) -> list[Position]:
         """How far the partitions are that this part of the graph was built from."""
@@ -169,9 +174,9 @@ class GraphLines:
         """All nodes, then all edges, as `export_lines` gives them; `positions` must not move from now on."""
         before = self.positions() if positions is None else positions
         own, later = self._present()
-        with Sorter() as sorter:
-            for walks, read in ((NODES, _read_nodes), (EDGES, _read_edges)):
-                for label in self._labels:
+        with Sorter(self._memory) as sorter:
+            for walks, read, labels in ((NODES, _read_nodes, self._nodes), (EDGES, _read_edges, self._starts)):
+                for label in labels:
                     if label in own:
                         start = _Cursor(self._scope or "")
                         yield from self._rest(walks[label], start, partial(read, label), sorter)
@@ -184,7 +189,7 @@ class GraphLines:
 
         def found(tx: ManagedTransaction, start: str, end: str) -> set[str]:
             (row,) = run(tx, PRESENT, scope=start, end=end)
-            return {label for label in self._labels if row[label]}
+            return {label for label, there in row.items() if there}
 
         with told_as_ours(), self._session() as session:
             start, end = self._later

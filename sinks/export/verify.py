@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -35,8 +35,10 @@ class Source(Protocol):
         """What its digest rests on."""
         ...
 
-    def lines(self, scope: str | None, labels: Iterable[str] = LABELS) -> Iterator[Line]:
-        """The lines of a scope, of nodes with these labels and of the edges that start there."""
+    def lines(
+        self, scope: str | None, labels: Collection[str] = LABELS, starts: Collection[str] | None = None
+    ) -> Iterator[Line]:
+        """The lines of a scope: of nodes with these labels, and of edges that start at `starts` (else at `labels`)."""
         ...
 
 
@@ -49,9 +51,11 @@ class GraphSource:
     scope: None = None
     basis: Basis = field(default_factory=Basis.here)
 
-    def lines(self, scope: str | None, labels: Iterable[str] = LABELS) -> Iterator[Line]:
+    def lines(
+        self, scope: str | None, labels: Collection[str] = LABELS, starts: Collection[str] | None = None
+    ) -> Iterator[Line]:
         """As Source says; raises what `export_lines` does."""
-        return GraphLines(self.store.driver, self.store.database, scope, labels=labels).lines()
+        return GraphLines(self.store.driver, self.store.database, scope, labels=labels, starts=starts).lines()
 
     def export(self, scope: str | None) -> tuple[Header, Iterator[Line]]:
         """What an export of it begins with, and its lines."""
@@ -77,11 +81,14 @@ class FileSource:
         """That of the Memstream that wrote it."""
         return self.file.header.basis
 
-    def lines(self, scope: str | None, labels: Iterable[str] = LABELS) -> Iterator[Line]:
+    def lines(
+        self, scope: str | None, labels: Collection[str] = LABELS, starts: Collection[str] | None = None
+    ) -> Iterator[Line]:
         """As Source says; raises InvalidInput where the file is cut off or was altered."""
-        kept = frozenset(labels)
+        nodes, edges = frozenset(labels), frozenset(labels if starts is None else starts)
         for line in self.file.lines():
-            if line.key[1] in kept and (scope is None or is_within(line.key[2], scope)):
+            wanted = nodes if line.is_node else edges
+            if line.key[1] in wanted and (scope is None or is_within(line.key[2], scope)):
                 yield line
 
 

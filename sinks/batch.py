@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memstream.sinks import erase_steps, erasure, lock, outbox, payloads
 from memstream.sinks.edges import write_edges
-from memstream.sinks.facts import Told, ends_of, write_facts
+from memstream.sinks.facts import ends_of, write_facts
 from memstream.sinks.forgetting import TakenBack, take_back
 from memstream.sinks.known import Judged, erased_props, event_props, judge
 from memstream.sinks.links import pairs_of, write_links
@@ -19,6 +19,7 @@ from memstream.sinks.statements import Runs
 from memstream.sinks.taint import pruned
 from memstream.sinks.told import told_of
 from memstream.sinks.unfold import forget_versions, sweep
+from memstream.sinks.versions import Told
 from memstream.sinks.writer import Writer
 
 

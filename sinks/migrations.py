@@ -41,6 +41,11 @@ ANNOUNCED = statement(
     RETURN max(m.number) AS version
     """,
 )
+# Index: the unique key (scope, id) of Assertion, up to the first hit; asked once, of graphs before version 4.
+PLACELESS = statement(
+    "assertions without a place",
+    "MATCH (a:Assertion) WHERE a.scope IS NOT NULL AND a.id IS NOT NULL AND a.place IS NULL RETURN a.id AS id LIMIT 1",
+)
 STORE = statement(
     "store schema version",
     """
@@ -67,10 +72,13 @@ REFUSED_RANK_LAST = Change.of(
     "WHERE n.verdict = 'dead_lettered' AND n.generation <> 0 SET n.generation = 0",
 )
 
+RUNS_OF_SLOTS = 4
+
 MIGRATIONS = (
     Migration(1, "keys, ranges and full text", indexes.base),
     Migration(2, REFUSED_RANK_LAST.what, indexes.base, REFUSED_RANK_LAST),
     Migration(3, "erasures in steps, and payloads", indexes.base),
+    Migration(RUNS_OF_SLOTS, "runs of slots", indexes.base),
 )
 VERSION = MIGRATIONS[-1].number
 
@@ -115,6 +123,11 @@ def migrate(
             (announced,) = run(tx, ANNOUNCED, name=name)
             refuse_newer(max(before, announced["version"] or 0), version)
             _check_vectors(row["dimensions"], dimensions)
+            if before < RUNS_OF_SLOTS and run(tx, PLACELESS):
+                raise FatalError(
+                    f"the graph has schema version {before}, from before slots were kept as runs: empty it and let the "
+                    "sink apply the patches again (docs/replay.md)"
+                )
             todo = [migration for migration in migrations if migration.number > before]
             ran = _run_all(driver, database, todo, name, tell)
             _make_vectors(driver, database, dimensions)

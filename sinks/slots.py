@@ -1,46 +1,49 @@
-"""Slots: all that was said of each, the versions of facts that stand now, and what a batch changes of them."""
+"""Slots: what was said of each, as far as their folds ask for it, in a few queries for all slots of a batch.
+
+A version that stands keeps its run: `fold` is its state, and three texts place it among the runs of its slot: where it
+ends (`last_place`), among the values that follow each other (`lead`), among the runs of its claim (`turn`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from memstream.folds.facts import Fact, Said, TakenBack, fold
+from memstream.folds.facts import Fact, Said, TakenBack
+from memstream.folds.resume import Refolded
 from memstream.schemas.ids import hash_of
 from memstream.schemas.patch import AssertionKind, AssertionRow
 from memstream.sinks.records import Incoming
-from memstream.sinks.statements import Row, statement
-from memstream.sinks.writer import Writer
+from memstream.sinks.statements import Row, Statement, statement
 
-# Index: Assertion (scope, slot, key), by its first two parts.
-SAID = statement(
-    "assertions of slots",
+# Index: Assertion (scope, slot, place).
+SAID_FROM = statement(
+    "assertions from a place",
     """
-    UNWIND $slots AS s
-    MATCH (a:Assertion {scope: s.scope, slot: s.slot}) WHERE a.key IS NOT NULL
-    RETURN collect({eid: elementId(a), props: properties(a)}) AS rows
+    UNWIND $rows AS row
+    MATCH (a:Assertion {scope: row.scope, slot: row.slot}) WHERE a.place >= row.place
+    RETURN collect({i: row.i, eid: elementId(a), props: properties(a)}) AS rows
     """,
 )
 # Index: Retraction (scope, slot).
 TAKEN_BACK_IN_SLOT = statement(
     "retractions in slots",
     """
-    UNWIND $slots AS s
-    MATCH (r:Retraction {scope: s.scope, slot: s.slot})
-    RETURN collect({i: s.i, props: properties(r)}) AS rows
+    UNWIND $rows AS row
+    MATCH (r:Retraction {scope: row.scope, slot: row.slot})
+    RETURN collect({i: row.i, props: properties(r)}) AS rows
     """,
 )
 # Index: Retraction (scope, assertion).
 TAKEN_BACK_BY_ID = statement(
     "retractions of assertions",
     """
-    UNWIND $rows AS a
-    MATCH (r:Retraction {scope: a.scope, assertion: a.id})
-    RETURN collect({i: a.i, props: properties(r)}) AS rows
+    UNWIND $rows AS row
+    MATCH (r:Retraction {scope: row.scope, assertion: row.id})
+    RETURN collect({i: row.i, id: row.id}) AS rows
     """,
 )
 # Index: the unique key (scope, id) of Assertion.
@@ -49,18 +52,42 @@ SLOT_OF = statement(
     """
     UNWIND $rows AS row
     MATCH (a:Assertion {scope: row.scope, id: row.id})
-    RETURN row.i AS i, a.slot AS slot
+    RETURN row.i AS i, a.slot AS slot, a.place AS place, a.kind AS kind
     """,
 )
-# Index: Fact (scope, slot, current), Preference (scope, slot, current).
-_CURRENT = """
-UNWIND $slots AS s
-MATCH (f:LABEL {scope: s.scope, slot: s.slot, current: true})
-RETURN collect({i: s.i, eid: elementId(f), id: f.id, content: f.content, name: f.name, claim: f.claim,
-  holds: f.holds, typed: f.typed}) AS rows
-"""
+_VERSION = """collect({i: row.i, eid: elementId(f), id: f.id, name: f.name, claim: f.claim, holds: f.holds,
+  typed: f.typed, fold: f.fold, subject: f.subject, predicate: f.predicate, object: f.object, open: f.open}) AS rows"""
+# Index: Fact and Preference (scope, slot, last_place).
+_RUNS_FROM = """
+UNWIND $rows AS row
+MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= row.place
+RETURN """
+# Index: Fact and Preference (scope, slot, lead) and (scope, slot, turn), read backwards from the place, one hit.
+_LAST_BEFORE = """
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.KEY >= row.row AND f.KEY < row.before
+  RETURN f ORDER BY f.scope DESC, f.slot DESC, f.KEY DESC LIMIT 1
+}
+RETURN """
+# Index: Fact and Preference (scope, slot, turn).
+_AT = """
+UNWIND $rows AS row
+MATCH (f:LABEL {scope: row.scope, slot: row.slot, turn: row.turn})
+RETURN """
 LABELS = {AssertionKind.FACT: "Fact", AssertionKind.PREFERENCE: "Preference"}
-CURRENT = {label: statement(f"current {label}", _CURRENT.replace("LABEL", label)) for label in LABELS.values()}
+
+
+def _for_each(name: str, text: str) -> dict[str, Statement]:
+    return {
+        label: statement(f"{name} of {label}", text.replace("LABEL", label) + _VERSION) for label in LABELS.values()
+    }
+
+
+RUNS_FROM = _for_each("runs from a place", _RUNS_FROM)
+LAST_LEAD = _for_each("last value before a place", _LAST_BEFORE.replace("KEY", "lead"))
+LAST_TURN = _for_each("last run of a claim before a place", _LAST_BEFORE.replace("KEY", "turn"))
+RUNS_AT = _for_each("runs by their turns", _AT)
 
 
 class SlotKey(NamedTuple):
@@ -89,51 +116,82 @@ class Assertion:
     @property
     def said(self) -> Said:
         """It as the fold sees it."""
-        props = self.props
-        return Said(
-            id=props["id"],
-            value=props["value_key"],
-            said_at=props["said_at"],
-            key=props["key"],
-            slot=props["slot"],
-            claim=props["claim"],
-            single=props["single"],
-            negated=props.get("negated", False),
-            valid_from=props.get("valid_from"),
-            valid_to=props.get("valid_to"),
-            confidence=props["confidence"],
-            recorded_at=props["recorded_at"],
-        )
+        return said_of(self.props)
 
 
-@dataclass
+@dataclass(slots=True)
 class Slot:
-    """All that was said of one slot, what was taken back, and the versions that stand now."""
+    """What a batch does to a slot, what was read of it, and what it folds to.
+
+    `places` are those of assertions that went or came back, `whole` tells that it may be anywhere; `lost` are the names
+    of runs that lost a source.
+    """
 
     key: SlotKey
     cause: Cause
+    kind: AssertionKind | None = None
+    places: list[str] = field(default_factory=list)
+    whole: bool = False
+    lost: set[str] = field(default_factory=set)
     said: dict[str, Assertion] = field(default_factory=dict)
-    taken_back: dict[str, TakenBack] = field(default_factory=dict)
-    current: list[Row] = field(default_factory=list)
+    fallen: list[Assertion] = field(default_factory=list)
+    taken_back: list[TakenBack] = field(default_factory=list)
+    folded: Refolded = field(default_factory=Refolded)
 
-    @cached_property
-    def label(self) -> str:
-        """Whether its claims are facts or preferences."""
-        kind = next((a.props["kind"] for a in self.said.values()), AssertionKind.FACT.value)
-        return LABELS[AssertionKind(kind)]
+    @property
+    def labels(self) -> list[str]:
+        """What its versions are: facts or preferences; both where nothing tells which."""
+        return list(LABELS.values()) if self.kind is None else [LABELS[self.kind]]
 
-    def facts(self) -> tuple[Fact, ...]:
-        """The fold of it."""
-        return fold((a.said for a in self.said.values()), self.taken_back.values())
+    def touch(self, cause: Cause, kind: str | None, place: str | None) -> None:
+        """Something of it changes, at a place or anywhere (None). The last event counts."""
+        if self.cause.at < cause.at:
+            self.cause = cause
+        self.kind = AssertionKind(kind) if kind is not None else self.kind
+        if place is None:
+            self.whole = True
+        else:
+            self.places.append(place)
+
+
+Slots = dict[SlotKey, Slot]
+
+
+def slot_in(slots: Slots, key: SlotKey, cause: Cause) -> Slot:
+    """The slot of a batch; a later cause counts."""
+    slot = slots.setdefault(key, Slot(key, cause))
+    if slot.cause.at < cause.at:
+        slot.cause = cause
+    return slot
+
+
+def said_of(props: Mapping[str, Any]) -> Said:
+    """An assertion's node as the fold sees it."""
+    return Said(
+        id=props["id"],
+        value=props["value_key"],
+        said_at=props["said_at"],
+        key=props["key"],
+        slot=props["slot"],
+        claim=props["claim"],
+        single=props["single"],
+        negated=props.get("negated", False),
+        valid_from=props.get("valid_from"),
+        valid_to=props.get("valid_to"),
+        confidence=props["confidence"],
+        recorded_at=props["recorded_at"],
+    )
 
 
 def assertion_props(one: Incoming, row: AssertionRow) -> Row:
     """The node of an assertion. What is None or at its default is left out."""
+    recorded_at = one.patch.origin.recorded_at
     own = {
         "scope": one.scope,
         "event": one.key,
         "at": one.offset,
-        "recorded_at": one.patch.origin.recorded_at,
+        "recorded_at": recorded_at,
+        "place": Said.of(row, recorded_at).place,
         "props": orjson.dumps(row.props).decode() if row.props else None,
         "negated": row.negated or None,
         "open": row.open or None,
@@ -145,40 +203,8 @@ def assertion_props(one: Incoming, row: AssertionRow) -> Row:
     return {name: value for name, value in (plain | own).items() if value is not None}
 
 
-def read(writer: Writer, causes: Mapping[SlotKey, Cause], new: Iterable[Row], news: Iterable[Row]) -> list[Slot]:
-    """These slots, with what this batch says (`new`) and takes back (`news`), as properties of nodes."""
-    slots = {key: Slot(key, cause) for key, cause in sorted(causes.items())}
-    asked = [{"i": i, "scope": key.scope, "slot": key.slot} for i, key in enumerate(slots)]
-    in_order = list(slots.values())
-    for row in writer.run(SAID, slots=asked):
-        props = row["props"]
-        slots[SlotKey(props["scope"], props["slot"])].said[props["id"]] = Assertion(props, row["eid"])
-    for props in new:
-        slots[SlotKey(props["scope"], props["slot"])].said[props["id"]] = Assertion(props)
-    _read_taken_back(writer, slots, asked, news)
-    for label in LABELS.values():
-        for row in writer.run(CURRENT[label], slots=asked):
-            in_order[row["i"]].current.append(row)
-    return in_order
-
-
-def _read_taken_back(writer: Writer, slots: dict[SlotKey, Slot], asked: list[Row], news: Iterable[Row]) -> None:
-    in_order = list(slots.values())
-    owners = {(key.scope, one): slot for key, slot in slots.items() for one in slot.said}
-    rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one) in enumerate(owners)]
-    by_number = list(owners.values())
-    for row in writer.run(TAKEN_BACK_IN_SLOT, slots=asked):
-        in_order[row["i"]].taken_back[row["props"]["id"]] = _taken_back(row["props"])
-    for row in writer.run(TAKEN_BACK_BY_ID, rows=rows):
-        by_number[row["i"]].taken_back[row["props"]["id"]] = _taken_back(row["props"])
-    for props in news:
-        by_slot = slots.get(SlotKey(props["scope"], props.get("slot", "")))
-        slot = owners.get((props["scope"], props.get("assertion", "")), by_slot)
-        if slot is not None:
-            slot.taken_back[props["id"]] = _taken_back(props)
-
-
-def _taken_back(props: Row) -> TakenBack:
+def taken_back_of(props: Mapping[str, Any]) -> TakenBack:
+    """A retraction's node as the fold sees it."""
     return TakenBack(
         id=props["id"],
         assertion=props.get("assertion"),
@@ -187,23 +213,6 @@ def _taken_back(props: Row) -> TakenBack:
         said_before=props.get("said_before"),
         recorded_at=props["recorded_at"],
     )
-
-
-def content_of(fact: Fact) -> str:
-    """What makes a version: with the same content it stays, whatever else supports it by now."""
-    parts = (
-        fact.name,
-        fact.shown,
-        fact.claim,
-        str(fact.negated),
-        fact.valid_from or "",
-        fact.valid_to or "",
-        str(fact.start_known),
-        str(fact.holds),
-        fact.superseded_by or "",
-        fact.said_first,
-    )
-    return hash_of("content", "\x1f".join(parts))
 
 
 def version_id(key: SlotKey, fact: Fact, cause: Cause) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memstream.schemas.patch import Label
-from memstream.sinks.facts import Told
 from memstream.sinks.records import Incoming
 from memstream.sinks.statements import Row
+from memstream.sinks.versions import Told
 
 _KINDS = {
     (Label.MESSAGE, ""): "message",

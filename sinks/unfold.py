@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 
 from memstream.folds.parts import say_key
 from memstream.schemas.patch import Edge, Label
-from memstream.sinks.facts import Touched
 from memstream.sinks.known import Stored
 from memstream.sinks.links import Pair
 from memstream.sinks.manifest import LINKED, Manifest, read_manifest
 from memstream.sinks.nodes import RESET, UNLABEL, refold
 from memstream.sinks.sessions import Spot
-from memstream.sinks.slots import LABELS, SLOT_OF, Cause, SlotKey
+from memstream.sinks.slots import LABELS, SLOT_OF, Cause, SlotKey, Slots, slot_in
 from memstream.sinks.statements import Row, statement
 from memstream.sinks.writer import Node, NodeKey, Writer
 
@@ -61,9 +60,9 @@ FORGET_ASSERTIONS = statement(
     """
     UNWIND $rows AS row
     MATCH (a:Assertion {scope: row.scope, id: row.id})
-    WITH row, a, a.slot AS slot, a.fact AS fact, a.at AS at
+    WITH row, a, a.slot AS slot, a.place AS place, a.kind AS kind, a.run AS run, a.at AS at
     DETACH DELETE a
-    RETURN row.i AS i, slot, fact, at
+    RETURN row.i AS i, slot, place, kind, run, at
     """,
 )
 FORGET_RETRACTIONS = statement(
@@ -132,7 +131,7 @@ class Taken:
 class Unfolded:
     """What was taken back: what to fold again, and the nodes to sweep if nothing refers to them in the end."""
 
-    facts: Touched = field(default_factory=Touched)
+    facts: Slots = field(default_factory=dict)
     pairs: dict[Pair, int] = field(default_factory=dict)
     spots: dict[Spot, int] = field(default_factory=dict)
     nodes: set[NodeKey] = field(default_factory=set)
@@ -251,11 +250,12 @@ def _forget_said(writer: Writer, made: Sequence[Made], out: Unfolded) -> None:
     for row in writer.run(FORGET_ASSERTIONS, rows=rows) if rows else ():
         taken = said[row["i"]][0]
         key = SlotKey(taken.event.scope, row["slot"])
-        out.facts.slots[key] = taken.cause
+        slot = slot_in(out.facts, key, taken.cause)
+        slot.touch(taken.cause, row["kind"], row["place"])
         if taken.forget:
             out.since[key] = min(row["at"], out.since.get(key, row["at"]))
-        if row["fact"] is not None:
-            out.facts.reduced.add(row["fact"])
+        if row["run"] is not None:
+            slot.lost.add(row["run"])
     _forget_retractions(writer, made, out)
 
 
@@ -268,11 +268,11 @@ def _forget_retractions(writer: Writer, made: Sequence[Made], out: Unfolded) -> 
         if row["assertion"] is not None:
             named.append((scope, row["assertion"], cause))
         elif row["slot"] is not None:
-            out.facts.slots[SlotKey(scope, row["slot"])] = cause
+            slot_in(out.facts, SlotKey(scope, row["slot"]), cause).whole = True
     rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(named)]
     for row in writer.run(SLOT_OF, rows=rows) if rows else ():
         scope, _, cause = named[row["i"]]
-        out.facts.slots[SlotKey(scope, row["slot"])] = cause
+        slot_in(out.facts, SlotKey(scope, row["slot"]), cause).touch(cause, row["kind"], row["place"])
 
 
 def _label(labels: Iterable[str]) -> Label | None:

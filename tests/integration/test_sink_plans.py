@@ -16,7 +16,7 @@ from memstream.schemas.patch import Label
 from memstream.settings import Settings
 from memstream.sinks.migrations import migrate
 from memstream.sinks.sessions import NEIGHBOURS
-from memstream.sinks.slots import CURRENT
+from memstream.sinks.slots import LAST_LEAD, LAST_TURN, RUNS_AT, RUNS_FROM, SAID_FROM
 from memstream.sinks.statements import REGISTRY, Statement
 from memstream.sinks.unfold import EDGES_OF
 
@@ -102,13 +102,17 @@ def test_a_neighbour_in_a_long_session_costs_what_it_costs_in_a_short_one(graph:
     assert hits(graph, NEIGHBOURS, rows=rows) < 50
 
 
-def test_a_slot_with_a_long_history_shows_its_current_versions_alone(graph: World) -> None:
-    """Of 500 versions 499 are closed, and are not looked at."""
+@pytest.mark.parametrize("what", [RUNS_FROM["Fact"], LAST_LEAD["Fact"], LAST_TURN["Fact"], RUNS_AT["Fact"], SAID_FROM])
+def test_the_neighbours_in_a_long_slot_cost_what_they_cost_in_a_short_one(graph: World, what: Statement) -> None:
+    """Among 1,000 runs and assertions of a slot the last ones before a place and those from it on are a few hits."""
     graph.rows(
-        "UNWIND range(1, 500) AS i CREATE (f:Fact {scope: $scope, id: 'f' + i, slot: 'slot', at: i}) "
-        "FOREACH (_ IN CASE WHEN i = 500 THEN [1] ELSE [] END | SET f.current = true)"
+        "UNWIND range(1, 1000) AS i WITH i, right('00000' + i, 5) AS place "
+        "CREATE (:Fact {scope: $scope, id: 'f' + i, slot: 'slot', at: i, last_place: place, lead: 'l|' + place, "
+        "turn: 't|' + place}) CREATE (:Assertion {scope: $scope, id: 'a' + i, slot: 'slot', place: place})"
     )
-    assert hits(graph, CURRENT["Fact"], slots=[{"i": 0, "scope": graph.scope, "slot": "slot"}]) < 30
+    row = "t|" if what is LAST_TURN["Fact"] else "l|"
+    asked = {"i": 0, "scope": graph.scope, "slot": "slot", "place": "00999", "row": row, "before": row + "00999"}
+    assert hits(graph, what, rows=[asked | {"turn": "t|00500"}]) < 60
 
 
 def test_taking_back_an_event_does_not_walk_the_edges_of_a_hub(graph: World) -> None:

@@ -47,7 +47,7 @@ COMMANDS = (
     Entry("traces", "memstream.cli.read:traces", "Show what agents did, with steps and tool calls.", READ),
     Entry("schemas", "memstream.cli.schemas:app", "Export JSON Schemas and the AsyncAPI document.", LOOK),
     Entry("topics", "memstream.cli.topics:app", "Make, list and check the topics.", LOOK, "streams"),
-    Entry("dlq", "memstream.cli.dlq:app", "Look at the dead letters, with their reasons.", LOOK, "streams"),
+    Entry("dlq", "memstream.cli.dlq:app", "Look at the dead letters; put them back or drop them.", LOOK, "streams"),
     Entry(
         "replay", "memstream.cli.replay:app", "Build the graph again from the log, beside what runs.", LOOK, "streams"
     ),

@@ -27,7 +27,7 @@ def test_every_metric_is_documented_and_none_that_is_not_there() -> None:
 
 def test_every_reason_is_explained() -> None:
     """Who reads a dead letter's reason finds it on the page."""
-    table = PAGE.split("| reason |")[1].split("\n\n")[0]
+    table = PAGE.split("\n| reason |")[1].split("\n\n")[0]
     assert set(re.findall(r"`([a-z_]+)`", table)) == {reason.value for reason in Reason}
 
 

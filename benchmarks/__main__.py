@@ -13,13 +13,13 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from benchmarks import extract, sink, whole
+from benchmarks import extract, replay, sink, whole
 from benchmarks.figures import Section, as_json, show
 from memstream.deploy.health import kafka_health, neo4j_health
 from memstream.schemas.errors import MemstreamError, StackError
 from memstream.settings import Settings, load
 
-NAMES = (extract.NAME, sink.NAME, whole.PIPELINE, whole.LATENCY, whole.MEMORY)
+NAMES = (extract.NAME, sink.NAME, replay.REPLAY, replay.DUPLICATES, whole.PIPELINE, whole.LATENCY, whole.MEMORY)
 
 
 def main() -> int:
@@ -60,6 +60,10 @@ async def _sections(stack: Settings, names: Sequence[str], *, quick: bool) -> As
         yield await extract.run(stack, quick=quick)
     if sink.NAME in names:
         yield await sink.run(stack, quick=quick)
+    if replay.REPLAY in names:
+        yield await replay.run_replay(stack, quick=quick)
+    if replay.DUPLICATES in names:
+        yield await replay.run_duplicates(stack, quick=quick)
     if wanted := {whole.PIPELINE, whole.LATENCY, whole.MEMORY} & set(names):
         for section in await whole.run(stack, wanted, quick=quick):
             yield section

@@ -92,18 +92,19 @@ def _measure(store: Store, batches: int, dims: int) -> Row:
     rows = 0
     try:
         for number in range(batches + _WARM_UP):
-            records = _records(_patches(ours, number, dims), number * _BATCH)
-            took["sink"].append(_timed(partial(_apply, sink, topic, records)))
+            given = records(patches(ours, number, dims), number * _BATCH)
+            took["sink"].append(timed(partial(_apply, sink, topic, given)))
             bare = Bare.read(store, ours, theirs, number * _BATCH)
-            took["bare"].append(_timed(partial(bare.send, store)))
+            took["bare"].append(timed(partial(bare.send, store)))
             rows += bare.size
     finally:
-        _wipe(store, (ours, theirs), topic)
+        wipe(store, (ours, theirs), topic)
     rates = {name: (len(times) - _WARM_UP) * _BATCH / sum(times[_WARM_UP:]) for name, times in took.items()}
     return {**rates, "seconds": took, "rows": rows / _BATCH / (batches + _WARM_UP)}
 
 
-def _timed(turn: Callable[[], object]) -> float:
+def timed(turn: Callable[[], object]) -> float:
+    """Seconds that it takes."""
     begun = time.perf_counter()
     turn()
     return time.perf_counter() - begun
@@ -114,8 +115,9 @@ def _apply(sink: GraphSink, topic: str, records: list[PatchRecord]) -> None:
     sink.forget_changes([change.id for change in applied.changes])
 
 
-def _records(patches: Sequence[Patch], offset: int) -> list[PatchRecord]:
-    return [PatchRecord(offset + i, record_key(patch.origin.scope), patch.encode()) for i, patch in enumerate(patches)]
+def records(made: Sequence[Patch], offset: int) -> list[PatchRecord]:
+    """The records of patches, from an offset on."""
+    return [PatchRecord(offset + i, record_key(patch.origin.scope), patch.encode()) for i, patch in enumerate(made)]
 
 
 @dataclass(slots=True)
@@ -164,7 +166,7 @@ class Bare:
             tx.run(cast(Any, text), rows=rows).consume()
 
 
-def _patches(scope: str, number: int, dims: int) -> list[Patch]:
+def patches(scope: str, number: int, dims: int) -> list[Patch]:
     """A batch of messages: who said them, whom and what they name, what they say of it; alike in every scope.
 
     Six in ten assert something: mostly what is new or was said before, one in ten of them that someone has moved.
@@ -216,7 +218,8 @@ def _message(scope: str, number: int, dims: int, pick: random.Random) -> Patch:
     )
 
 
-def _wipe(store: Store, scopes: Sequence[str], topic: str) -> None:
+def wipe(store: Store, scopes: Sequence[str], topic: str) -> None:
+    """Remove these scopes, and the offsets of a topic."""
     with store.driver.session(database=store.database) as session:
         for label in LABELS:
             text = (

@@ -23,9 +23,16 @@ from rich.progress import (
 )
 
 from memstream.cli.console import err, out, print_json
+from memstream.cli.graphs import progress, sources
+from memstream.cli.second import second
+from memstream.cli.verify import DIFFERENT
 from memstream.deploy.ports import any_free
-from memstream.schemas.errors import UsageError
+from memstream.schemas.errors import InvalidInput, UsageError
 from memstream.settings import Settings, load
+from memstream.sinks.export.compare import PRECISION, VECTORS, Tolerance
+from memstream.sinks.export.verify import GraphSource
+from memstream.sinks.export.verify import verify as compare
+from memstream.sinks.stores import Stores
 from memstream.streams.logs import configure_logs
 from memstream.streams.replay.plan import Plan, Source
 from memstream.streams.replay.progress import Meter, State
@@ -47,11 +54,17 @@ def replay(  # noqa: PLR0917 - options of a command
     until: Annotated[str | None, typer.Option(help="Only what was recorded up to then: the graph as it was.")] = None,
     since: Annotated[str | None, typer.Option(help="Only what was recorded from then on.")] = None,
     extractor: Annotated[str | None, typer.Option(help="With another extractor; else the one that is set.")] = None,
-    into: Annotated[str | None, typer.Option(help="Into another Neo4j (bolt://…), which must be empty.")] = None,
+    into: Annotated[
+        str | None, typer.Option(help="Into another Neo4j, an empty one: bolt://… or a stack's folder.")
+    ] = None,
     wipe: Annotated[bool, typer.Option("--wipe", help="Empty the graph first, in batches.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask before emptying.")] = False,
     name: Annotated[str | None, typer.Option(help="Names its lineage; else that follows from all of this.")] = None,
     processes: Annotated[int, typer.Option(min=0, max=256, help="Extraction processes; 0: as set.")] = 0,
+    verify: Annotated[
+        str | None,
+        typer.Option(help="Compare with another graph (bolt://…) or an export in the end; exit code 3: differs."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs: the summary as JSON.")] = False,
 ) -> None:
     """Build the graph again from the log, in topics and consumer groups of its own, while all else goes on.
@@ -62,8 +75,12 @@ def replay(  # noqa: PLR0917 - options of a command
     Example: memstream replay --from events --extractor better --into bolt://127.0.0.1:7688
     """
     settings = load()
+    if into is not None:
+        settings, into = second(settings, into)
     plan = Plan(source, Window.of(tuple(scope or ()), since, until), into, wipe, extractor, name)
     plan.check()
+    if verify is not None and plan.live:
+        raise InvalidInput("--verify compares a graph of its own: --into another Neo4j (bolt://…), or --wipe this one")
     log = settings.data_dir / "logs" / f"{plan.lineage(settings)}.log"
     meter = Meter()
     one = Replay(plan, settings, meter, log, any_free(), processes)
@@ -71,9 +88,25 @@ def replay(  # noqa: PLR0917 - options of a command
     with log.open("a", encoding="utf-8") as told:
         configure_logs(settings, to=told, stage="replay")
         outcome = asyncio.run(_run(one, yes))
-    _tell(plan, settings, one, outcome, as_json)
+    differences = _compared(plan, settings, verify) if verify is not None and outcome.finished else None
+    _tell(plan, settings, one, outcome, differences, as_json)
     if not outcome.finished:
         raise typer.Exit(_STOPPED)
+    if differences:
+        raise typer.Exit(DIFFERENT)
+
+
+def _compared(plan: Plan, settings: Settings, name: str) -> list[str]:
+    """What differs first between the graph that was rebuilt and another one, in each scope that was."""
+    target = plan.target(settings)
+    with Stores.connect(target) as stores, sources(name) as (other,), progress("Comparing") as advance:
+        rebuilt = GraphSource(target.neo4j_uri, stores.all()[0])
+        tolerance = Tolerance(PRECISION, VECTORS)
+        verdicts = [
+            compare(rebuilt, other, scope, tolerance=tolerance, advance=advance)
+            for scope in plan.window.scopes or (None,)
+        ]
+    return [str(one) for verdict in verdicts for one in verdict.differences]
 
 
 async def _run(one: Replay, yes: bool) -> Outcome:
@@ -119,15 +152,20 @@ def _shown(meter: Meter) -> Iterator[None]:
         yield
 
 
-def _tell(plan: Plan, settings: Settings, one: Replay, outcome: Outcome, as_json: bool) -> None:
+def _tell(  # noqa: PLR0917 - all that there is to say
+    plan: Plan, settings: Settings, one: Replay, outcome: Outcome, differences: list[str] | None, as_json: bool
+) -> None:
     rates = {step: round(one.meter.rate(step), 1) for step in one.meter.seconds}
     seconds = {step: round(took, 2) for step, took in one.meter.seconds.items()}
     if as_json:
-        print_json({"plan": str(plan), **asdict(outcome), "log": str(one.log), "seconds": seconds, "rates": rates})
+        told = {"plan": str(plan), **asdict(outcome), "log": str(one.log), "seconds": seconds, "rates": rates}
+        print_json({**told, "differences": differences})
         return
     out.print(f"Replayed {escape(str(plan))}:")
     for line in _lines(plan, outcome, rates):
         out.print(f"  {escape(line)}", soft_wrap=True)
+    if differences is not None:
+        out.print(f"  Differs first: {escape(differences[0])}" if differences else "  The same.", soft_wrap=True)
     if not outcome.finished:
         out.print("Stopped. The same command goes on here.")
         return

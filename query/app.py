@@ -12,9 +12,9 @@ from fastapi import Depends, FastAPI
 
 from memstream.extractors.embedders import Embedder, create_embedder
 from memstream.query import boards, entities, events, facts, problems, provenance, recall, sessions, status, traces
-from memstream.query.graph import Graph
 from memstream.query.metrics import MeasureRequests, Metrics
 from memstream.query.params import only_known_parameters
+from memstream.query.switch import Choice, GraphOfRequest, Switchboard, read_choice
 from memstream.query.vectors import Neighbours
 from memstream.settings import Settings
 
@@ -34,11 +34,13 @@ def create_app(settings: Settings, embedder: Embedder | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.embedder = embedder or await asyncio.to_thread(_embedder_of, settings)
-        app.state.graph = Graph.connect(settings)
+        board = app.state.board = Switchboard(_choice_of(settings))
+        following = asyncio.create_task(board.follow(settings, app.state.embedder.dims))
         try:
             yield
         finally:
-            await app.state.graph.close()
+            following.cancel()
+            await board.close()
 
     app = FastAPI(
         title="Memstream query service",
@@ -50,6 +52,7 @@ def create_app(settings: Settings, embedder: Embedder | None = None) -> FastAPI:
     app.state.metrics = Metrics()
     app.state.neighbours = Neighbours()
     problems.install(app)
+    app.add_middleware(GraphOfRequest)
     app.add_middleware(MeasureRequests, metrics=app.state.metrics)
     app.include_router(status.router)
     for module in (recall, sessions, entities, facts, provenance, traces, boards, events):
@@ -61,6 +64,11 @@ def create_app(settings: Settings, embedder: Embedder | None = None) -> FastAPI:
 def _embedder_of(settings: Settings) -> Embedder:
     key = settings.embedder_api_key
     return create_embedder(settings.embedder, api_key=key.get_secret_value() if key else None)
+
+
+def _choice_of(settings: Settings) -> Choice:
+    """The graph to begin with: the one that `memstream switch` chose last, else that of the settings."""
+    return read_choice(settings) or Choice.of(settings)
 
 
 def _parameters(document: dict[str, Any]) -> dict[str, set[str]]:

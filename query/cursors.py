@@ -48,7 +48,9 @@ def decode(text: str, question: str) -> Cursor:
         raise malformed
     if asked != question:
         raise Problem(
-            Kind.BAD_CURSOR, "the cursor belongs to another question: keep scope, path and filters as they were"
+            Kind.BAD_CURSOR,
+            "the cursor belongs to another question or another graph: keep scope, path and filters as they were, or "
+            "begin again",
         )
     return Cursor(offset, tuple(after))
 

@@ -7,13 +7,15 @@ transactions in read mode, so Neo4j itself refuses a write, with a time limit on
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 import structlog
 from neo4j import READ_ACCESS, AsyncDriver, AsyncGraphDatabase, NotificationMinimumSeverity, Query
 from neo4j.exceptions import AuthError, ClientError, DriverError, Neo4jError
 
+from memstream.query.hiding import ERASING, OF_ENTITIES, hidden_by, hiding
 from memstream.query.problems import Kind, Problem, unknown_scope
 from memstream.query.statements import Statement, service
 from memstream.schemas.errors import GraphUnavailable
@@ -30,14 +32,15 @@ _CONNECT_SECONDS = 3.0
 _POOL_WAIT_SECONDS = 5.0
 _POOL_SIZE = 64
 
-# Scope by its unique key, StreamOffset by its unique key (topic, partition).
+# Scope by its unique key, StreamOffset by its unique key (topic, partition), ErasureWork by its index (pending).
 POSITION = service(
     "position",
     """
     MATCH (s:Scope {scope: $scope})
     OPTIONAL MATCH (o:StreamOffset {topic: s.topic, partition: s.partition})
-    RETURN s.partition AS partition, o.sealed AS sealed
-    """,
+    RETURN s.partition AS partition, o.sealed AS sealed, """
+    + ERASING
+    + " AS erasing",
 )
 
 PING = service("ping", "RETURN 1 AS one")
@@ -53,16 +56,23 @@ OFFSETS = service(
 )
 SCHEMA = service(
     "schema",
-    "MATCH (v:SchemaVersion) WHERE v.name IS NOT NULL RETURN v.version AS version ORDER BY version DESC LIMIT 1",
+    """
+    MATCH (v:SchemaVersion) WHERE v.name IS NOT NULL
+    RETURN v.version AS version, v.dimensions AS dimensions ORDER BY version DESC LIMIT 1
+    """,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in the log: the partition of the patches topic that holds a scope, and an offset in it."""
+    """A place in the log: the partition of the patches topic that holds a scope, and an offset in it.
+
+    `erasing` are the erasures of the scope that the sink still works on.
+    """
 
     partition: int
     offset: int
+    erasing: tuple[Mapping[str, str], ...] = field(default=(), compare=False)
 
 
 class Graph:
@@ -76,15 +86,25 @@ class Graph:
     @classmethod
     def connect(cls, settings: Settings) -> Self:
         """A pool for the settings' Neo4j; nothing is sent before the first read."""
+        return cls.at(settings.neo4j_uri, settings.neo4j_auth, settings.neo4j_database, settings.topic(Topic.PATCHES))
+
+    @classmethod
+    def at(cls, uri: str, auth: tuple[str, str] | None, database: str, topic: str) -> Self:
+        """A pool for a Neo4j; nothing is sent before the first read."""
         driver = AsyncGraphDatabase.driver(
-            settings.neo4j_uri,
-            auth=settings.neo4j_auth,
+            uri,
+            auth=auth,
             connection_timeout=_CONNECT_SECONDS,
             connection_acquisition_timeout=_POOL_WAIT_SECONDS,
             max_connection_pool_size=_POOL_SIZE,
             notifications_min_severity=NotificationMinimumSeverity.OFF,
         )
-        return cls(driver, settings.neo4j_database, Topic.PATCHES.named(settings.topic_prefix))
+        return cls(driver, database, topic)
+
+    @property
+    def topic(self) -> str:
+        """The patches topic whose positions its answers are of."""
+        return self._topic
 
     async def close(self) -> None:
         """Close every connection."""
@@ -92,11 +112,19 @@ class Graph:
 
     async def sealed(self, scope: str) -> Position:
         """The last sealed position of a scope: -1 where nothing is sealed yet. Raises Problem for an unknown scope."""
-        rows = await self._run(POSITION, {"scope": scope})
+        parts = scope.split("/")
+        scopes = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
+        rows = await self._run(POSITION, {"scope": scope, "scopes": scopes})
         if not rows:
             raise unknown_scope(scope)
         sealed = rows[0]["sealed"]
-        return Position(rows[0]["partition"], -1 if sealed is None else sealed)
+        return Position(rows[0]["partition"], -1 if sealed is None else sealed, tuple(rows[0]["erasing"]))
+
+    async def hidden(self, scope: str, position: Position) -> dict[str, dict[str, str]]:
+        """What the unfinished erasures of a scope reach, by the ways in which they name it (hiding.hidden_by)."""
+        entities = [one["named"] for one in position.erasing if one["kind"] == "entity"]
+        rows = await self._run(OF_ENTITIES, {"scope": scope, "ids": entities}) if entities else []
+        return hidden_by(position.erasing, [row["key"] for row in rows])
 
     def reader(self, scope: str, as_of: int | None = None) -> Reader:
         """A reader of the scope as of its last sealed position, or as of an earlier one; nothing is sent yet."""
@@ -109,6 +137,24 @@ class Graph:
     async def offsets(self) -> list[Row]:
         """Partition, applied and sealed offset, for every partition that a sink has begun."""
         return await self._run(OFFSETS, {"topic": self._topic})
+
+    async def check_ready(self, dimensions: int) -> None:
+        """Return if this graph can be read: it answers, was migrated, its vectors fit, and all applied is sealed.
+
+        Raises GraphUnavailable with what is missing.
+        """
+        await self.ping()
+        rows = await self._run(SCHEMA, {})
+        if not rows:
+            raise GraphUnavailable("Neo4j answers, but the graph was never migrated: no sink or replay has filled it")
+        stored = rows[0]["dimensions"] or 0
+        if stored and dimensions and stored != dimensions:
+            raise GraphUnavailable(f"its vectors have {stored} dimensions, the embedder of this service {dimensions}")
+        offsets = await self.offsets()
+        if not any(row["applied"] is not None for row in offsets):
+            raise GraphUnavailable(f"nothing of {self._topic} was applied to it")
+        if behind := [row["partition"] for row in offsets if row["applied"] != row["sealed"]]:
+            raise GraphUnavailable(f"partition {behind[0]} has a batch that is not sealed yet")
 
     async def schema_version(self) -> int | None:
         """The version that the graph was migrated to; None for a graph that never was."""
@@ -144,6 +190,7 @@ class Reader:
         self._graph = graph
         self._as_of = as_of
         self._position: Position | None = None
+        self._hidden: dict[str, dict[str, str]] = {}
         self._opening = asyncio.Lock()
         self.scope = scope
 
@@ -159,6 +206,8 @@ class Reader:
         async with self._opening:
             if self._position is None:
                 sealed = await self._graph.sealed(self.scope)
+                if sealed.erasing:
+                    self._hidden = await self._graph.hidden(self.scope, sealed)
                 self._position = sealed if self._as_of is None else _earlier(sealed, self._as_of)
         return self._position
 
@@ -170,6 +219,8 @@ class Reader:
             raise ValueError(f"{', '.join(sorted(reserved))} of statement {statement.name!r} is given by the Reader")
         position = await self.open()
         bound = parameters | {"scope": self.scope, "position": position.offset}
+        if position.erasing:
+            return await self._graph._run(hiding(statement), bound | {"hidden": self._hidden})
         return await self._graph._run(statement, bound)
 
 
@@ -179,7 +230,7 @@ def _earlier(sealed: Position, offset: int) -> Position:
             Kind.BAD_POSITION,
             f"position {offset} of partition {sealed.partition} is not sealed yet, the last one is {sealed.offset}",
         )
-    return Position(sealed.partition, offset)
+    return replace(sealed, offset=offset)
 
 
 def _told(statement: Statement, error: DriverError | Neo4jError, seconds: float) -> Exception:

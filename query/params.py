@@ -10,6 +10,7 @@ from fastapi import Depends, Query, Request
 from memstream.query.cursors import Cursor, Key, decode, encode, question_of
 from memstream.query.graph import Graph, Reader
 from memstream.query.problems import Kind, Problem
+from memstream.query.switch import STATE_KEY
 from memstream.schemas.scope import parse_scope
 
 MAX_LIMIT = 200
@@ -34,8 +35,8 @@ _CursorQuery = Annotated[str | None, Query(description="`next_cursor` of the pag
 
 
 def graph_of(request: Request) -> Graph:
-    """The process's connection to Neo4j."""
-    return cast(Graph, request.app.state.graph)
+    """The connection to Neo4j that this request reads by, from its beginning to its end."""
+    return cast(Graph, getattr(request.state, STATE_KEY))
 
 
 async def one_reader(request: Request, scope: _Scope, as_of: _AsOf = None) -> Reader:
@@ -84,7 +85,9 @@ async def listing(
     request: Request, reader: OneReader, limit: _LimitQuery = DEFAULT_LIMIT, cursor: _CursorQuery = None
 ) -> Listing:
     """A page of the scope that the request names, as of its cursor's position if it has one."""
-    question = question_of(request.url.path, request.query_params.multi_items())
+    # a cursor holds a position, which means nothing in a graph of another log
+    where = f"{graph_of(request).topic} {request.url.path}"
+    question = question_of(where, request.query_params.multi_items())
     if cursor is None:
         return Listing(reader, limit, None, question)
     place = decode(cursor, question)

@@ -10,6 +10,7 @@ from memstream.query.metrics import Metrics
 from memstream.query.models import Out
 from memstream.query.params import graph_of
 from memstream.query.problems import Kind, Problem
+from memstream.query.switch import Switchboard
 
 router = APIRouter(tags=["service"])
 
@@ -32,6 +33,8 @@ class Status(Out):
     """How far the graph is."""
 
     schema_version: int | None
+    graph: str = ""
+    switch_refused: str | None = None
     partitions: list[PartitionStatus]
 
 
@@ -60,7 +63,16 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/v1/status", summary="How far the graph is")
 async def status(request: Request) -> Status:
-    """The schema's version and each partition's applied and sealed offset. It needs no scope: it tells of none."""
+    """The schema's version, which Neo4j is read, and each partition's applied and sealed offset.
+
+    It needs no scope: it tells of none. `switch_refused` says why a chosen graph is not read.
+    """
     graph = graph_of(request)
     version, offsets = await asyncio.gather(graph.schema_version(), graph.offsets())
-    return Status(schema_version=version, partitions=[PartitionStatus(**row) for row in offsets])
+    board: Switchboard = request.app.state.board
+    return Status(
+        schema_version=version,
+        graph=board.address,
+        switch_refused=board.refused,
+        partitions=[PartitionStatus(**row) for row in offsets],
+    )

@@ -43,6 +43,14 @@ TOPICS = statement(
     RETURN DISTINCT o.topic AS topic
     """,
 )
+# Index: (topic, partition), by its first part.
+APPLIED = statement(
+    "applied offsets",
+    """
+    MATCH (o:StreamOffset {topic: $topic}) WHERE o.partition IS NOT NULL AND o.offset IS NOT NULL
+    RETURN o.partition AS partition, o.offset AS offset
+    """,
+)
 STORE = "CALL db.info() YIELD id RETURN id"
 
 
@@ -56,6 +64,13 @@ def topics(driver: Driver, database: str) -> list[str]:
     """The patches topics that the graph was built from, by full name."""
     with told_as_ours(), driver.session(database=database) as session:
         return sorted(session.execute_read(lambda tx: [row["topic"] for row in run(tx, TOPICS)]))
+
+
+def applied(driver: Driver, database: str, topic: str) -> dict[int, int]:
+    """The offset applied last, by partition of a patches topic."""
+    with told_as_ours(), driver.session(database=database) as session:
+        rows = session.execute_read(lambda tx: run(tx, APPLIED, topic=topic))
+    return {row["partition"]: row["offset"] for row in rows}
 
 
 def store_id(driver: Driver, database: str) -> str:

@@ -32,8 +32,8 @@ _MOST_BYTES = 16 * 2**20
 _READ_BACK_SECONDS = 30.0
 _PAYLOADS = 100
 _WAYS_BACK = (
-    "Restore a newer copy of the graph; or load an export that reaches further (memstream import); or rebuild the "
-    "graph from the events, which are kept (memstream replay --from events --wipe, or --into another Neo4j)"
+    "Restore a newer copy of the graph; or keep what this one holds (memstream export) and rebuild it from the events "
+    "(memstream replay --from events --wipe, or --into another Neo4j), or from patches where another topic has them all"
 )
 
 

@@ -123,7 +123,7 @@ def migrate(
             (announced,) = run(tx, ANNOUNCED, name=name)
             refuse_newer(max(before, announced["version"] or 0), version)
             _check_vectors(row["dimensions"], dimensions)
-            if before < RUNS_OF_SLOTS and run(tx, PLACELESS):
+            if before < RUNS_OF_SLOTS <= version and run(tx, PLACELESS):
                 raise FatalError(
                     f"the graph has schema version {before}, from before slots were kept as runs: empty it and let the "
                     "sink apply the patches again (docs/replay.md)"

@@ -32,6 +32,7 @@ _OF_DATA = (
     "Neo.ClientError.Request.Invalid",
 )
 _TOO_LARGE = "too large to index"
+_TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
 _MEMORY = (
     "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
     "Neo.TransientError.General.TransactionOutOfMemoryError",
@@ -65,6 +66,8 @@ def told_as_ours() -> Iterator[None]:
 
 
 def _of(error: Neo4jError) -> Exception:
+    if error.code is not None and error.code.startswith(_TIMED_OUT):
+        return TransientError(f"Neo4j has ended a transaction that took too long: {error.message}")
     if error.code in _OF_DATA:
         return PoisonError(f"Neo4j refuses the data: {error.message}")
     if isinstance(error, DatabaseError) and _TOO_LARGE in str(error.message):

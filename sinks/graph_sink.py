@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from neo4j import Driver, ManagedTransaction
+from neo4j import Driver, ManagedTransaction, unit_of_work
 
 from memstream.sinks import batch, lock, outbox, payloads
 from memstream.sinks.failures import told_as_ours
@@ -19,6 +19,9 @@ from memstream.sinks.lock import Place
 from memstream.sinks.records import Applied, Change, PatchRecord, Resume, decode, refused
 
 T = TypeVar("T")
+
+# A worker that sleeps, or whose machine is gone, in the middle of a transaction holds its locks no longer than this.
+MOST_SECONDS = 300.0
 
 
 class GraphSink:
@@ -109,4 +112,4 @@ class GraphSink:
     def _write(self, work: Callable[[ManagedTransaction], T]) -> T:
         # the driver tries transient errors again, with growing pauses and jitter, for max_transaction_retry_time
         with told_as_ours(), self._driver.session(database=self._database) as session:
-            return session.execute_write(work)
+            return session.execute_write(unit_of_work(timeout=MOST_SECONDS)(work))

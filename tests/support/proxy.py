@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 
 
 class Proxy:
@@ -13,6 +14,8 @@ class Proxy:
         self._target = (host, port)
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._left: int | None = None
+        self._spent = asyncio.Event()
         self.port = 0
 
     async def up(self, port: int = 0) -> None:
@@ -28,6 +31,21 @@ class Proxy:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    async def cut_after(self, count: int, patience: float) -> int:
+        """Go down once `count` more bytes were passed to the target, or after `patience` seconds.
+
+        Returns how many connections broke. What was on its way then is lost, as with a network that fails.
+        """
+        self._left = count
+        self._spent.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._spent.wait()
+        self._left = None
+        broken = len(self._writers) // 2
+        await self.down()
+        return broken
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(*self._target)
@@ -36,16 +54,32 @@ class Proxy:
             return
         self._writers |= {writer, far_writer}
         try:
-            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+            await asyncio.gather(self._pass_on(reader, far_writer), _pump(far_reader, writer))
         finally:
             for one in (writer, far_writer):
                 self._writers.discard(one)
                 one.close()
 
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _pump(reader, writer, self._count)
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _count(self, size: int) -> bool:
+        """Whether this much may still pass."""
+        if self._left is None:
+            return True
+        self._left -= size
+        if self._left < 0:
+            self._spent.set()
+        return self._left >= 0
+
+
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passes: Callable[[int], bool] = lambda _: True
+) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(65_536):
+            if not passes(len(data)):
+                continue  # the line is about to break
             writer.write(data)
             await writer.drain()
     with contextlib.suppress(OSError):

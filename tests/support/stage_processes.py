@@ -31,7 +31,8 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
         )
     }
     told = {f"MEMSTREAM_{name.upper()}": str(value) for name, value in own.items()}
-    faulty = {"MEMSTREAM_EXTRACTOR": "faulty", "MEMSTREAM_EMBEDDER": "none", "PYTHONPATH": str(PLUGIN)}
+    path = os.pathsep.join(filter(None, (str(PLUGIN), os.environ.get("PYTHONPATH"))))
+    faulty = {"MEMSTREAM_EXTRACTOR": "faulty", "MEMSTREAM_EMBEDDER": "none", "PYTHONPATH": path}
     return {**os.environ, **told, **faulty, **more}
 
 

@@ -16,7 +16,7 @@ from memstream.schemas.patch import Label
 _SAYS = """
     UNWIND $ids AS id
     MATCH (n:LABEL {scope: $scope, id: id})<-[w:WROTE]-(e:Event)
-    WHERE w.at <= $position
+    WHERE w.at <= $position AND e.at <= $position
     RETURN id, w.part AS part, w.key AS key, coalesce(w.first, false) AS first, w.props AS props, e.id AS event
 """
 
@@ -45,7 +45,8 @@ async def as_of(reader: Reader, label: Label, rows: list[Row]) -> list[Row]:
 
     What only the node itself carries (ids, types) stays; what its says carry is what they said up to then.
     """
-    late = [row["id"] for row in rows if (row.get("changed") or -1) > reader.position.offset]
+    at = reader.position
+    late = [row["id"] for row in rows if at.erasing or (row.get("changed") or -1) > at.offset]
     if late:
         folded = fold_says(await reader.rows(SAYS[label], ids=sorted(set(late))))
         rows = [_told(row, folded[row["id"]]) if row["id"] in folded else row for row in rows]

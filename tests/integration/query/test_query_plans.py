@@ -8,11 +8,24 @@ from typing import Any
 import pytest
 
 import memstream.query.app  # noqa: F401 - registers every statement
+from memstream.query.hiding import hiding
 from memstream.query.statements import REGISTRY, Statement
 from memstream.sinks.stores import Store
 
 _NUMBERS = {"limit", "each", "fetch", "position", "most", "dims"}
-_LISTS = {"ids", "norms", "subjects", "objects", "versions", "steps", "slots", "assertions", "holders", "claims"}
+_LISTS = {
+    "ids",
+    "norms",
+    "subjects",
+    "objects",
+    "versions",
+    "steps",
+    "slots",
+    "assertions",
+    "holders",
+    "claims",
+    "scopes",
+}
 _SCANS = {"AllNodesScan", "NodeByLabelScan", "AllRelationshipsScan", "RelationshipTypeScan", "CartesianProduct"}
 
 
@@ -22,6 +35,8 @@ def _parameters(statement: Statement) -> dict[str, object]:
     for name in names:
         if name in _NUMBERS:
             found[name] = 10
+        elif name == "hidden":
+            found[name] = {"scope": {}, "session": {"s": "t"}, "user": {}, "event": {}}
         elif name in _LISTS:
             found[name] = [{"slot": "s", "claim": "c"}] if name == "claims" else ["x"]
         else:
@@ -36,10 +51,11 @@ def _operators(plan: dict[str, object]) -> set[str]:
     return names
 
 
+@pytest.mark.parametrize("hides", [False, True], ids=["", "hiding"])
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_a_statement_enters_the_graph_by_an_index(store: Store, name: str) -> None:
-    """No statement scans a label, all nodes or all edges, whatever it is asked."""
-    statement = REGISTRY[name]
+def test_a_statement_enters_the_graph_by_an_index(store: Store, name: str, hides: bool) -> None:
+    """No statement scans a label, all nodes or all edges, whatever it is asked, also while something is erased."""
+    statement = hiding(REGISTRY[name]) if hides else REGISTRY[name]
     text: Any = "EXPLAIN " + statement.text
     summary = store.driver.execute_query(text, _parameters(statement), database_=store.database).summary
     assert summary.plan is not None

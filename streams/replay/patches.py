@@ -106,25 +106,40 @@ class PatchReplay:
         left = {tp: bounds[tp] - await consumer.position(tp) for tp in parts}
         self._meter.begin("apply", sum(bounds.values()) - sum(left.values()), sum(bounds.values()))
         # each partition at its own pace: a long one does not wait for the others
-        async with asyncio.TaskGroup() as group:
-            for tp, sink in sinks.items():
-                group.create_task(self._partition(consumer, tp, sink, bounds[tp], stop))
+        halt = asyncio.Event()
+        ended = await asyncio.gather(
+            *(self._partition(consumer, tp, sink, bounds[tp], (stop, halt)) for tp, sink in sinks.items()),
+            return_exceptions=True,
+        )
+        failures = [one for one in ended if isinstance(one, BaseException)]
+        if failures:
+            raise next((one for one in failures if not isinstance(one, CalledOff)), failures[0])
 
     def _sink(self, tp: TopicPartition) -> PartitionSink:
         return PartitionSink(self._settings, tp, self._graph, self._sender, self._persistence)
 
     async def _partition(
-        self, consumer: AIOKafkaConsumer, tp: TopicPartition, sink: PartitionSink, end: int, stop: asyncio.Event
+        self,
+        consumer: AIOKafkaConsumer,
+        tp: TopicPartition,
+        sink: PartitionSink,
+        end: int,
+        stops: tuple[asyncio.Event, asyncio.Event],
     ) -> None:
+        """Apply one partition up to `end`, unless one of the `stops` is set; a failure sets the second."""
         at = await consumer.position(tp)
-        while at < end and not stop.is_set():
-            found = await consumer.getmany(tp, timeout_ms=_WAIT_MS, max_records=min(self._most, end - at))
-            if records := found.get(tp, []):
-                async with self._at_once:
-                    await self._apply(tp, sink, records)
-            before, at = at, await consumer.position(tp)
-            self._meter.add(min(at, end) - min(before, end))
-        while not stop.is_set() and await sink.erase_on():
+        try:
+            while at < end and not any(stop.is_set() for stop in stops):
+                found = await consumer.getmany(tp, timeout_ms=_WAIT_MS, max_records=min(self._most, end - at))
+                if records := found.get(tp, []):
+                    async with self._at_once:
+                        await self._apply(tp, sink, records)
+                before, at = at, await consumer.position(tp)
+                self._meter.add(min(at, end) - min(before, end))
+        except BaseException:
+            stops[1].set()
+            raise
+        while not any(stop.is_set() for stop in stops) and await sink.erase_on():
             pass
 
     @property

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 from rich.markup import escape
 
 from memstream.cli.console import err, out, print_json
 from memstream.cli.dlq_options import Reason, Scope, Since, Until, name_of, wanted_of
+from memstream.cli.editor import edited
 from memstream.schemas.errors import InvalidInput, TopicMismatch
 from memstream.settings import Settings, load
 from memstream.streams.dead_letters import Decision, Mark
@@ -66,7 +66,7 @@ def retry(  # noqa: PLR0917 - options of a command
     message_of: Callable[[Filed], Message] = lambda letter: untouched(letter, anyway=anyway)  # noqa: E731
     if file is not None or edit:
         letter = asyncio.run(_only(settings, wanted))
-        document = _edited(letter) if file is None else _read(file)
+        document = edited(as_document(letter)) if file is None else _read(file)
         message = corrected(letter, document)
         message_of = lambda _: message  # noqa: E731
     done = asyncio.run(_decide(settings, wanted, Decision.RETRIED, note, message_of, wait))
@@ -155,13 +155,6 @@ async def _letters(settings: Settings, wanted: Wanted) -> AsyncIterator[Filed]:
     if missing:
         names = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(missing))
         raise InvalidInput(f"There is no dead letter {names}: `memstream dlq list --all` shows which there are")
-
-
-def _edited(letter: Filed) -> bytes:
-    text = click.edit(as_document(letter).decode(), extension=".json")
-    if text is None:
-        raise InvalidInput("Nothing was changed: nothing was sent")
-    return text.encode()
 
 
 def _read(file: str) -> bytes:

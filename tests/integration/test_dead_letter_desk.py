@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from dlq_command import call, told
-from events import message, publish, publish_raw, read
+from events import message, publish_raw, read
 from sink_patches import Told
 from stage_processes import until
 
@@ -187,7 +187,6 @@ async def test_a_correction_is_of_the_same_event(own_settings: Settings, scope: 
     code, output = await call(own_settings, "show", letter.name, "--event")
     assert code == 0
     document = json.loads(output)
-    document["data"]["content"] = "said rightly"
     other = json.dumps({**document, "id": "m9"})
     code, output = await call(own_settings, "retry", letter.name, "--file", "-", text=other)
     assert (code, "it stays the same" in output) == (1, True)
@@ -195,15 +194,16 @@ async def test_a_correction_is_of_the_same_event(own_settings: Settings, scope: 
     code, output = await call(own_settings, "retry", letter.name, "--file", "-", text=wrong)
     assert (code, "is no event (missing_field)" in output) == (1, True)
     assert len(await waiting(own_settings)) == 1
+    code, output = await call(own_settings, "retry", letter.name, "--edit")
+    assert (code, "set EDITOR" in output) == (1, True)
     code, output = await call(
-        own_settings, "retry", letter.name, "--wait", "0", "--file", "-", text=json.dumps(document)
+        own_settings, "retry", letter.name, "--wait", "0", "--edit", editor="sed -i 's/said 1/said rightly/'"
     )
     assert (code, "1 put back" in output) == (0, True), output
     [record] = await read(own_settings, Topic.CONVERSATION)
     assert decode(record.headers, record.value).data.content == "said rightly"  # type: ignore[attr-defined]
     with pytest.raises(InvalidInput, match="was cut"):
         untouched(cut_letter(letter))
-    await publish(own_settings, [message(scope, 2, "and on it goes")])
 
 
 def cut_letter(letter: Filed) -> Filed:

@@ -44,6 +44,12 @@ PARAMETERS: dict[str, Any] = {name: [] for name in NAMES} | {
     "end": "t",
     "below": "s/",
     "page": 10,
+    "number": 1,
+    "walk": 1,
+    "after": "a",
+    "seen": 1,
+    "changed": 1,
+    "size": 10,
 }
 
 

@@ -13,10 +13,12 @@ from memstream.cli.main import app
 from memstream.settings import Settings
 
 
-async def call(settings: Settings, *words: str, text: str | None = None) -> tuple[int, str]:
+async def call(settings: Settings, *words: str, text: str | None = None, editor: str = "false") -> tuple[int, str]:
     """Exit code and output; an error of ours is told as `memstream` tells it."""
     env = {"MEMSTREAM_TOPIC_PREFIX": settings.topic_prefix, "MEMSTREAM_PARTITIONS": "3", "COLUMNS": "200"}
     env |= {"MEMSTREAM_GROUP_PREFIX": settings.group_prefix, "MEMSTREAM_DATA_DIR": str(settings.data_dir)}
+
+    env |= {"EDITOR": editor, "VISUAL": ""}
 
     def run() -> tuple[int, str]:
         result = CliRunner().invoke(app, ["dlq", *words], env=env, input=text)

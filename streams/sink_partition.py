@@ -40,7 +40,7 @@ _WAYS_BACK = (
 class Sends(Protocol):
     """Where letters and changes go: a Sender, or nobody."""
 
-    async def send(self, messages: Sequence[Message]) -> None:
+    async def send(self, messages: Sequence[Message]) -> object:
         """Send all; when this returns they are durable."""
         ...
 

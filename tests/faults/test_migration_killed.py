@@ -41,7 +41,7 @@ class Graph:
 
     def rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
         """Rows of a query of a test."""
-        result = self.driver.execute_query(text.replace("LABEL", self.label), parameters, database_=self.database)  # type: ignore[arg-type]
+        result = self.driver.execute_query(text.replace("LABEL", self.label), parameters, database_=self.database)
         return [dict(record) for record in result.records]
 
     def start(self) -> subprocess.Popen[str]:

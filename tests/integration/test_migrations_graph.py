@@ -115,7 +115,7 @@ def test_a_sink_stops_where_a_newer_version_is_announced(version: Driver, scope:
     graph.resume(place.topic, place.partition, 1)
     with version.session(database=stack.neo4j_database) as session, session.begin_transaction() as tx:
         assert lock(tx, place) == -1
-        tx.run(NEWER, id=scope).consume()  # type: ignore[arg-type]
+        tx.run(NEWER, id=scope).consume()
         with pytest.raises(SchemaTooNew, match="use a newer Memstream"):
             lock(tx, place)
         tx.rollback()

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from neo4j import Driver, ManagedTransaction, unit_of_work
 
-from memstream.sinks import batch, lock, outbox, payloads
+from memstream.sinks import batch, lock, outbox, payloads, repeats
 from memstream.sinks.failures import told_as_ours
 from memstream.sinks.lock import Place
 from memstream.sinks.records import Applied, Change, PatchRecord, Resume, decode, refused
@@ -57,8 +57,12 @@ class GraphSink:
         """
         if not batch_of:
             return Applied()
-        incoming = [decode(record) for record in batch_of]
         place = self._place(topic, partition)
+        if len(batch_of) >= repeats.LEAST and self._write(lambda tx: repeats.all_known(tx, place, batch_of)):
+            last = max(batch_of, key=lambda record: record.offset)
+            self.pass_over(topic, partition, last.offset, repeats.key_of(last))
+            return Applied(dropped=len(batch_of), last_offset=last.offset)
+        incoming = [decode(record) for record in batch_of]
         applied = self._write(lambda tx: batch.apply(tx, place, incoming, announce=self._announce))
         self._write(lambda tx: lock.seal(tx, place, applied.last_offset))
         return applied

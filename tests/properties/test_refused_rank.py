@@ -92,3 +92,14 @@ def test_a_retried_event_replaces_its_refusal(graph: World, by_sink: bool) -> No
     forward = fed(graph, [fed_first, right])
     assert verdict(graph, "m1") == "applied"
     assert fed(graph, [right, fed_first]) == forward
+
+
+def test_a_whole_batch_that_was_refused_is_taken_when_it_is_put_back(graph: World) -> None:
+    """The very same patches, of the same origin and digest as their refusals: none is passed over as known."""
+    graph.wipe()
+    patches = [Told(SCOPE, f"b{number}", 1, offset=number).message("said").patch() for number in range(60)]
+    for record in graph.records(patches):
+        graph.sink.refuse(graph.topic, graph.partition, record, "graph_refused: too much")
+    applied = graph.apply(*patches)
+    assert (applied.applied, applied.replaced, applied.dropped) == (60, 60, 0)
+    assert graph.apply(*patches).dropped == 60

@@ -91,6 +91,7 @@ def script(own_settings: Settings, own_neo4j: OwnNeo4j, scope: str) -> str:
         ("KAFKA=127.0.0.1:9092", f"KAFKA={own_settings.kafka_bootstrap}"),
         ("memory.replay-better", f"{own_settings.topic_prefix}.replay-better"),
         ("EVENTS_PREFIX=memory", f"EVENTS_PREFIX={own_settings.topic_prefix}"),
+        ("memstream diff .memstream", f"memstream diff {own_settings.data_dir}"),
         ("8711", str(any_free())),
         ("8712", str(any_free())),
         ("acme/depot", scope),
@@ -123,7 +124,7 @@ async def test_the_rebuild_of_the_page_runs_from_start_to_switch_and_back(
     async with asyncio.timeout(400):
         said = (await process.communicate())[0].decode()
     assert process.returncode == 0, said
-    replayed, compared = said.index("Replayed from events, all with better"), said.index("memstream verify second")
+    replayed, compared = said.index("Replayed from events, all with better"), said.index("memstream diff")
     assert replayed < compared
     assert "dock 7" in said[compared : said.index("memstream switch --to")]
     after = said[said.index("memstream switch --to") :]

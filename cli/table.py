@@ -57,6 +57,27 @@ COMMANDS = (
     Entry("diff", "memstream.cli.diff:app", "Show what another graph knows otherwise.", LOOK, "streams"),
     Entry("switch", "memstream.cli.switch:app", "Let the query service read another graph.", LOOK, "all"),
     Entry(
+        "erase",
+        "memstream.cli.erase:erase",
+        "Forget for real: events, sessions, a person, an entity, a scope.",
+        LOOK,
+        "streams",
+    ),
+    Entry(
+        "expire",
+        "memstream.cli.expire:expire",
+        "Erase the sessions whose time to live is over.",
+        LOOK,
+        "streams",
+    ),
+    Entry(
+        "prove-erased",
+        "memstream.cli.prove:prove",
+        "Search everything for what was erased, and say what was looked at.",
+        LOOK,
+        "streams",
+    ),
+    Entry(
         "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
     ),
     Entry(

@@ -271,12 +271,14 @@ class StatementMethods(Methods[Handed]):
         *,
         of_source: str | None = None,
         until: datetime | None = None,
+        children: bool = False,
         reason: str | None = None,
         **envelope: Unpack[Envelope],
     ) -> Handed:
         """Forget for real: `kind` is event, message, session, user, entity or scope; `ids` are of that kind.
 
-        `of_source` is the source of the events named, where it is not this publisher's own.
+        `of_source` is the source of the events named, where it is not this publisher's own. With `children` a scope, a
+        user or a session is forgotten in the scopes below as well.
         """
         return self._emit(
             statement.Erased,
@@ -285,6 +287,7 @@ class StatementMethods(Methods[Handed]):
             ids=tuple(ids),
             source=of_source,
             until=until,
+            children=children,
             reason=reason,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memstream.sinks import erase_steps, erasure, lock, outbox, payloads
+from memstream.sinks import cards, erase_steps, erasure, lock, outbox, payloads
 from memstream.sinks.edges import write_edges
 from memstream.sinks.facts import ends_of, write_facts
 from memstream.sinks.forgetting import TakenBack, take_back
@@ -36,9 +36,10 @@ def apply(tx: Runs, place: Place, incoming: Sequence[Incoming], *, announce: boo
     judged = judge(tx, events)
     covered = erasure.covered(tx, place, judged.winners)
     writer = Writer(tx)
-    hidden = [one for one in judged.winners if one.offset in covered]
     now = erase_steps.begin(tx, place, brought, {(one.scope, one.key) for one in judged.winners})
-    back = take_back(writer, place, judged, now.reached, hidden)
+    reached, covered = cards.spread(tx, now.reached, judged.winners, covered)
+    hidden = [one for one in judged.winners if one.offset in covered]
+    back = take_back(writer, place, judged, reached, hidden)
     applied = pruned(tx, [one for one in judged.winners if one.offset not in covered], back.gone)
     rows, told = write(writer, applied, hidden, back)
     last = fresh[-1]
@@ -67,7 +68,8 @@ def step(tx: Runs, place: Place) -> Applied:
     lock.lock_scopes(tx, place, scopes)
     now = erase_steps.take(tx, place, work, scopes, stored)
     writer = Writer(tx)
-    write(writer, [], [], take_back(writer, place, Judged(), now.reached))
+    reached, _ = cards.spread(tx, now.reached)
+    write(writer, [], [], take_back(writer, place, Judged(), reached))
     return Applied(dropped=len(now.reached), last_offset=stored, erasing=True)
 
 

@@ -47,6 +47,7 @@ RANGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "memstream_trace_session": ("ReasoningTrace", ("scope", "session_id")),
     "memstream_conversation_time": ("Conversation", ("scope", "first_time")),
     "memstream_board_time": ("BoardItem", ("scope", "time")),
+    "memstream_conversation_ttl": ("Conversation", ("ttl_seconds",)),
     "memstream_erasure_pending": ("ErasureWork", ("pending",)),
     "memstream_payload_loose": ("Payload", ("loose",)),
     "memstream_outbox": ("Outbox", ("topic", "partition", "offset")),

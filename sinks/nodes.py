@@ -148,6 +148,8 @@ def _write_say(writer: Writer, shown: Shown, one: Incoming, row: NodeRow, event:
         "at": one.offset,
         **packed,
         **({"first": True} if row.first else {}),
+        # a card's evidence stands open: what rests on an erased event is found by it
+        **({"evidence": row.props["evidence"]} if row.label is Label.MEMORY and row.props.get("evidence") else {}),
     }
     writer.connect(WROTE, event, node.eid, edge)
     if node.at is None:

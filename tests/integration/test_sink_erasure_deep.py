@@ -131,8 +131,10 @@ def test_a_large_erasure_goes_on_in_steps_and_ends_like_a_small_one(
     """No transaction takes back more than a step; after each kill another sink goes on where the last one was."""
     kept = graph.say("k", 100, session="other").message("kept").lives("Ann", "Oslo")
     erasure = graph.say("x", 99, session=None).erases("session", "long")
+    late = graph.say("late", 5, session="long").message("secret again")
     graph.apply(*long_talk(graph, 12), kept)
     graph.apply(erasure)
+    graph.apply(late)
     calm = graph.dump()
     graph.wipe()
     monkeypatch.setattr(erase_steps, "STEP", 3)
@@ -144,10 +146,10 @@ def test_a_large_erasure_goes_on_in_steps_and_ends_like_a_small_one(
         graph.new_sink()  # whoever comes next knows nothing but what is in the graph
         counts.append(graph.rows(left)[0]["n"])
         if len(counts) == 2:  # the partition goes on meanwhile
-            graph.apply(graph.say("m5", 5, session="long").message("secret again"))
-    assert counts[:4] == [9, 6, 2, 0]
+            graph.apply(late)
+    assert counts[:4] == [9, 6, 3, 0]
     (work,) = graph.rows("MATCH (w:ErasureWork {scope: $scope}) RETURN w.events AS events, w.pending AS pending")
-    assert work == {"events": 11, "pending": None}  # m5 was covered as it came
+    assert work == {"events": 12, "pending": None}
     assert graph.dump() == calm
     assert not [text for text in texts(graph) if "secret" in text or "Place" in text]
 
@@ -186,3 +188,50 @@ def test_a_payload_that_only_an_erased_event_kept_is_let_go(graph: World) -> Non
     graph.apply(graph.say("y", 10, session=None).erases("session", "m3"))
     assert graph.sink.loose_payloads(graph.topic, graph.partition, 10) == [f"{graph.scope}/shared"]
     graph.sink.let_go([f"{graph.scope}/shared"])
+
+
+def card(graph: World, event: str, minute: int, *evidence: str) -> Told:
+    """What somebody has learned, resting on events."""
+    props = {"title": "secret lesson", "content": "a secret", "evidence": list(evidence)}
+    return graph.say(event, minute, session=None).share(Label.MEMORY, f"card-{event}", "card", props)
+
+
+@pytest.mark.parametrize("order", ["after", "before", "between", "together"])
+def test_a_card_that_rests_on_an_erased_event_goes_with_it(graph: World, order: str) -> None:
+    """And so does one that rests on that card; what rests on something else stays."""
+    first, other = graph.say("m1", 1).message("secret").lives("Ann", "Rome"), graph.say("m2", 2).message("kept")
+    cards = [card(graph, "c1", 3, "m1"), card(graph, "c2", 4, "a ticket", "c1"), card(graph, "c3", 5, "m2")]
+    erasure = graph.say("x", 9, session=None).erases("message", "m1")
+    orders = {
+        "after": [[first, other], cards, [erasure]],
+        "before": [[erasure], cards[::-1], [other, first]],
+        "between": [cards[:1], [first, erasure], cards[1:], [other]],
+        "together": [[*cards, erasure, other, first]],
+    }
+    for batch in orders[order]:
+        graph.apply(*batch)
+    left = graph.rows("MATCH (c:Memory {scope: $scope}) WHERE c.at IS NOT NULL RETURN c.id AS id")
+    assert left == [{"id": "card-c3"}]
+    verdicts = graph.rows("MATCH (e:Event {scope: $scope}) WHERE e.verdict = 'erased' RETURN e.event_id AS id")
+    assert sorted(row["id"] for row in verdicts) == ["c1", "c2", "m1"]
+
+
+def test_a_deleted_fact_lives_on_nowhere(graph: World) -> None:
+    """Not in a summary, not in the full-text or the vector index, not in a closed version, not in a say that lost."""
+    vector = [1.0, *[0.0] * 383]
+    first = graph.say("m1", 1, session="s").message("secret hideout", vector=vector).lives("Ann", "Secretville")
+    first.share(Label.ENTITY, first.entity("Ann"), "described", {"description": "secret"})
+    second = graph.say("m2", 2, session="t").message("she moved").lives("Ann", "Oslo")
+    second.share(Label.ENTITY, second.entity("Ann"), "described", {"description": "a sailor"})
+    graph.apply(first)
+    graph.apply(second)  # the first fact is a closed version now, and its description has lost
+    graph.apply(card(graph, "c1", 3, "m1"))
+    words = "CALL db.index.fulltext.queryNodes('memstream_text', 'secret*') YIELD node WHERE node.scope = $scope "
+    near = "CALL db.index.vector.queryNodes('memstream_message_vectors', 50, $v) YIELD node WHERE node.scope = $scope "
+    assert graph.rows(words + "RETURN count(node) AS n") != [{"n": 0}]
+    graph.apply(graph.say("x", 9, session=None).erases("session", "s"))
+    assert not [text for text in texts(graph) if "ecret" in text]
+    assert graph.rows(words + "RETURN count(node) AS n") == [{"n": 0}]
+    assert graph.rows(near + "RETURN count(node) AS n", v=vector) == [{"n": 0}]
+    assert graph.facts() == [f"Ann lives in Oslo [{moment(2)}, )*"]
+    assert len(graph.rows("MATCH (f:Fact {scope: $scope}) WHERE f.id IS NOT NULL RETURN f")) == 1

@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from memstream.schemas.errors import LogMismatch, TopicMismatch
 from memstream.schemas.topics import EVENT_TOPICS
 from memstream.settings import Settings
 from memstream.streams import metrics
@@ -16,11 +17,12 @@ from memstream.streams.broker import wait_for_broker, watch_broker
 from memstream.streams.chunk import ChunkConfig, ChunkWorker
 from memstream.streams.extract_stage import STAGE, ExtractStage
 from memstream.streams.faust_source import FaustSource, SourcePlan
+from memstream.streams.group import dissolve
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
 from memstream.streams.pool import Pool
 from memstream.streams.pool_child import Worker
 from memstream.streams.replay.window import Window
-from memstream.streams.topics_admin import create_topics
+from memstream.streams.topics_admin import ensure_topics
 
 log = structlog.get_logger(__name__)
 
@@ -64,7 +66,7 @@ async def _prepare(settings: Settings, pool: Pool, ready: Readiness) -> None:
     """The broker, the topics and the models: all that must be there before a partition is taken."""
     ready.lacks("waiting for Kafka")
     await wait_for_broker(settings)
-    made = await create_topics(settings)
+    made = await ensure_topics(settings)
     if made:
         log.info("topics_made", topics=made)
     ready.lacks("loading the models")
@@ -89,6 +91,9 @@ async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Po
     knocking = asyncio.create_task(watch_broker(settings, ready))
     try:
         await source.run(stage.take, stage.finish, stop)
+    except (LogMismatch, TopicMismatch):
+        await dissolve(settings, group)
+        raise
     finally:
         ready.lacks("stopping")
         watching.cancel()

@@ -14,13 +14,17 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from aiokafka import TopicPartition
+
 from memstream.schemas.errors import FatalError
 from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES
-from memstream.schemas.topics import Topic
+from memstream.schemas.topics import EVENT_TOPICS, Topic
 from memstream.settings import Settings
 from memstream.streams import metrics
 from memstream.streams.dead_letters import write_letter
 from memstream.streams.faust_source import SourceBatch, SourcePartition
+from memstream.streams.log_place import committed_places
+from memstream.streams.log_watch import LogWatch
 from memstream.streams.outlet import Message, Outlet
 from memstream.streams.pool import Pool
 from memstream.streams.records import Output, Record, SessionResult, SessionWork
@@ -31,6 +35,7 @@ _BATCHES_FINISHED = 4
 _BATCH_SECONDS = 4.0  # of work: a rebalance and a stop wait for what is at work
 _LEAST_BATCH = 50
 _LONGEST_REST = 0.25
+_WRITTEN = (Topic.PATCHES, Topic.SESSION_STATE, Topic.DEAD_LETTER)
 
 _Place = tuple[str, int, bytes | None]
 """Topic, partition and key: what orders records."""
@@ -67,6 +72,8 @@ class ExtractStage:
         self._settings = settings
         self._group = group
         self._pool = pool
+        self._watch = LogWatch(settings, (*EVENT_TOPICS, *_WRITTEN))
+        self._upcoming: dict[SourcePartition, int] = {}
         self._states = SessionStates(settings)
         self._outlets: dict[SourcePartition, Outlet] = {}
         self._waiting: deque[SourceBatch] = deque()
@@ -95,11 +102,15 @@ class ExtractStage:
 
     async def run(self) -> None:
         """Work until `finish`. Raises what makes it impossible to go on; the process must end then."""
-        loops = [asyncio.ensure_future(self._extract()), asyncio.ensure_future(self._hand_over())]
+        await self._watch.start()
+        loops = [asyncio.ensure_future(loop) for loop in (self._extract(), self._hand_over(), self._watch.run())]
         try:
-            ended, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_EXCEPTION)
-            for loop in ended:
-                await loop
+            *working, watching = loops
+            while working:
+                ended, _ = await asyncio.wait((*working, watching), return_when=asyncio.FIRST_COMPLETED)
+                for loop in ended:
+                    await loop
+                working = [loop for loop in working if loop not in ended]
         finally:
             self._finished.set()
             for loop in loops:
@@ -110,11 +121,12 @@ class ExtractStage:
         for gone in self._outlets.keys() - assigned:
             if gone[0] == Topic.CONVERSATION:
                 self._states.forget(gone[1])
+            self._upcoming.pop(gone, None)
             await self._outlets.pop(gone).stop()
 
     async def close(self) -> None:
         """Close the producers."""
-        await asyncio.gather(*(outlet.stop() for outlet in self._outlets.values()))
+        await asyncio.gather(self._watch.stop(), *(outlet.stop() for outlet in self._outlets.values()))
 
     async def _extract(self) -> None:
         older: _Extraction | None = None
@@ -129,6 +141,7 @@ class ExtractStage:
             records = [record for batch in batches for record in batch.records]
             metrics.BATCH.labels(STAGE).observe(len(records))
             await self._open({(record.topic, record.partition) for record in records})
+            await self._check_gaps(records)
             by_session: dict[_Place, list[Record]] = {}
             for record in records:
                 by_session.setdefault((record.topic, record.partition, record.key), []).append(record)
@@ -188,6 +201,19 @@ class ExtractStage:
         await asyncio.gather(*(outlet.start() for outlet in outlets.values()))
         await self._states.load(number for topic, number in new if topic == Topic.CONVERSATION)
         self._outlets.update(outlets)
+        self._upcoming.update(await committed_places(self._settings, self._group, new, self._watch, self._states))
+
+    async def _check_gaps(self, records: Iterable[Record]) -> None:
+        """Raise LogMismatch where records were removed from the log before we read them."""
+        firsts: dict[SourcePartition, int] = {}
+        for record in records:
+            firsts.setdefault((record.topic, record.partition), record.offset)
+        for source, first in firsts.items():
+            tp = TopicPartition(self._settings.topic(Topic(source[0])), source[1])
+            await self._watch.check_gap(tp, self._upcoming.get(source, first), first)
+        for record in records:
+            source = (record.topic, record.partition)
+            self._upcoming[source] = max(self._upcoming.get(source, 0), record.offset + 1)
 
     def _works(self, places: Iterable[_Place], by_session: Mapping[_Place, list[Record]]) -> list[SessionWork]:
         """The sessions with the states that they have now."""
@@ -245,6 +271,7 @@ class ExtractStage:
 
     async def _send(self, handover: _Handover) -> None:
         started = time.monotonic()
+        await self._watch.check()  # what was read before is of the topics that we began with
         await asyncio.gather(
             *(
                 self._outlets[source].hand_over(messages, self._group, handover.offsets[source])

@@ -20,6 +20,7 @@ from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
 from memstream.sinks.graph_sink import GraphSink
 from memstream.streams import metrics
+from memstream.streams.log_watch import LogWatch
 from memstream.streams.monitor import Readiness
 from memstream.streams.offload import OffloadStore
 from memstream.streams.persistence import CalledOff, Persistence
@@ -56,25 +57,30 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
             max_partition_fetch_bytes=_FETCH_BYTES,
         )
         self._sender = Sender(settings)
+        self._watch = LogWatch(settings, (Topic.PATCHES, Topic.CHANGES, Topic.DEAD_LETTER))
         self._offload = OffloadStore(settings.offload_url)
         self._persistence = Persistence(STAGE, ready)
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._busy = asyncio.Lock()  # held by a round; a rebalance waits for its end
         self._assigned: dict[TopicPartition, PartitionSink] = {}
         self._open: set[TopicPartition] = set()
+        self._next: dict[TopicPartition, int] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Apply until `stop`; the transactions in flight are finished. Raises what makes it impossible to go on."""
         calling_off = asyncio.ensure_future(self._call_off_at(stop))
+        watching = asyncio.ensure_future(asyncio.sleep(0))
         try:
             await self._start()
+            watching = asyncio.ensure_future(self._watch.run())
             while not stop.is_set():
-                async with self._busy:
-                    await self._round_unless_rebalanced()
+                await self._unless_changed(watching)
         except KafkaError as error:
             raise BrokerUnavailable(f"The sink's consumer failed: {error!r}") from error
         finally:
             calling_off.cancel()
+            watching.cancel()
+            await self._watch.stop()
             await self._sender.stop()
             await self._consumer.stop()
 
@@ -96,6 +102,7 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         log.info("partitions_assigned", count=len(self._assigned))
 
     async def _start(self) -> None:
+        await self._watch.start()
         await self._sender.start()
         await self._consumer.start()
         self._consumer.subscribe([self._topic], listener=self)
@@ -104,9 +111,21 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         await stop.wait()
         self._persistence.call_off()
 
+    async def _unless_changed(self, watching: asyncio.Future[None]) -> None:
+        """One round; of a topic that is gone it would never end."""
+        working = asyncio.ensure_future(self._round_unless_rebalanced())
+        try:
+            await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                await watching
+            await working
+        finally:
+            working.cancel()
+
     async def _round_unless_rebalanced(self) -> None:
         try:
-            await self._round()
+            async with self._busy:
+                await self._round()
         except IllegalStateError as error:  # partitions left us in the middle: those that stay are opened again
             log.info("round_passed_over", why=str(error))
             self._open.clear()
@@ -121,6 +140,7 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         taken = await self._consumer.getmany(*ready, timeout_ms=0 if erasing else _WAIT_MS)
         await self._measure(ready)
         if taken:
+            await self._watch.check()  # what was fetched before is of the topic that we began with
             done = await self._each(self._apply_one(tp, records) for tp, records in taken.items())
             await self._commit(done)
         await self._each(self._erase_one(tp) for tp in erasing if tp not in taken)
@@ -128,12 +148,17 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
     async def _open_one(self, tp: TopicPartition) -> TopicPartition:
         async with self._at_once:
             await self._assigned[tp].open(self._consumer)
+            self._next[tp] = await self._consumer.position(tp)
         self._open.add(tp)
         return tp
 
     async def _apply_one(self, tp: TopicPartition, records: list[ConsumerRecord]) -> TopicPartition:
         async with self._at_once:
+            if records[0].offset < self._next[tp]:  # the consumer's place was gone: see again where the graph is
+                raise IllegalStateError(f"{tp.topic}-{tp.partition} went back to offset {records[0].offset}")
+            await self._watch.check_gap(tp, self._next[tp], records[0].offset)
             await self._assigned[tp].apply(records)
+            self._next[tp] = records[-1].offset + 1
         return tp
 
     async def _erase_one(self, tp: TopicPartition) -> TopicPartition:

@@ -8,17 +8,19 @@ from functools import partial
 import structlog
 
 from memstream.extractors.dims import dimensions_of
+from memstream.schemas.errors import LogMismatch, TopicMismatch
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.stores import Store, Stores
 from memstream.streams.broker import wait_for_broker, watch_broker
+from memstream.streams.group import dissolve
 from memstream.streams.letter_watch import watch_letters
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
 from memstream.streams.persistence import Persistence
 from memstream.streams.sink_loop import SinkLoop
 from memstream.streams.sink_partition import STAGE
-from memstream.streams.topics_admin import create_topics
+from memstream.streams.topics_admin import ensure_topics
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +43,11 @@ async def run_sink(settings: Settings, instance: str, stop: asyncio.Event) -> No
                 graph = GraphSink(store.driver, store.database, f"{group_of(settings)}.{instance}")
                 knocking = asyncio.create_task(watch_broker(settings, ready))
                 counting = asyncio.create_task(watch_letters(settings))
-                await SinkLoop(settings, group_of(settings), instance, graph, ready).run(stop)
+                try:
+                    await SinkLoop(settings, group_of(settings), instance, graph, ready).run(stop)
+                except (LogMismatch, TopicMismatch):
+                    await dissolve(settings, group_of(settings))
+                    raise
                 knocking.cancel()
                 counting.cancel()
     finally:
@@ -52,7 +58,7 @@ async def _prepare(settings: Settings, store: Store, ready: Readiness) -> None:
     """The broker, the topics and the graph's constraints and indexes: all that must be there before the first patch."""
     ready.lacks("waiting for Kafka")
     await wait_for_broker(settings)
-    made = await create_topics(settings)
+    made = await ensure_topics(settings)
     if made:
         log.info("topics_made", topics=made)
     ready.lacks("waiting for Neo4j")

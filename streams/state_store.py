@@ -8,6 +8,7 @@ from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.streams import metrics
 from memstream.streams.log_reader import read_to_end
+from memstream.streams.session_state import SessionState
 
 
 class SessionStates:
@@ -31,6 +32,12 @@ class SessionStates:
         self._held[partition][key] = state
         metrics.SESSIONS.inc(before is None)
         metrics.SESSION_BYTES.inc(len(state) - len(before or b""))
+
+    def latest(self, partition: int) -> tuple[bytes, int] | None:
+        """The key of the session whose state covers the greatest offset of a partition, and that offset."""
+        covered = {key: SessionState.decode(state).covered for key, state in self._held.get(partition, {}).items()}
+        key = max(covered, key=lambda key: covered[key], default=None)
+        return None if key is None else (key, covered[key])
 
     def forget(self, partition: int) -> None:
         """Drop a partition: another process has it, or it will be loaded again."""

@@ -20,6 +20,7 @@ from memstream.streams.broker import admin_client
 
 _EXISTS = 36
 _CREATED_WITHIN = 30.0
+_LOOK_AGAIN = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,27 @@ async def create_topics(settings: Settings) -> list[str]:
             there = await _wait_until_created(admin, settings, missing)
         _check_counts(settings, there)
     return [settings.topic(topic) for topic in missing]
+
+
+async def ensure_topics(settings: Settings) -> list[str]:
+    """Make the topics of a lineage that has none yet, and return their names; else all must be there.
+
+    Raises TopicMismatch where some are missing: one that was deleted is not made again, empty, as if nothing had been.
+    """
+    own = [topic.named(settings.topic_prefix) for topic in Topic]
+    names = [name for topic, name in zip(Topic, own, strict=True) if settings.topic(topic) == name]
+    deadline = asyncio.get_running_loop().time() + _CREATED_WITHIN
+    while True:
+        there = await partition_counts(settings)
+        missing = [name for name in names if name not in there]
+        if len(missing) in (0, len(names)):
+            return await create_topics(settings)
+        if asyncio.get_running_loop().time() > deadline:  # another process may be making them now
+            raise TopicMismatch(
+                f"Some topics of this lineage are there, and {', '.join(missing)} not: deleted underneath, or new with "
+                "this version. Bring them back, or make them, empty, with `memstream topics create`"
+            )
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 async def topic_states(settings: Settings) -> list[TopicState]:

@@ -80,6 +80,8 @@ async def env(own_settings: Settings, own_neo4j: OwnNeo4j, tmp_path: Path) -> As
     await workers.stop()
     await served.kill()
     choice_file(own_settings).unlink(missing_ok=True)
+    for log in (own_settings.data_dir / "logs").glob(f"{own_settings.topic_prefix}.replay-*.log"):
+        log.unlink()
 
 
 def script(own_settings: Settings, own_neo4j: OwnNeo4j, scope: str) -> str:

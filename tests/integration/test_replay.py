@@ -15,6 +15,7 @@ from replays import Graph, ended, env_of, memstream, scopes_of, start, story
 from sink_patches import moment
 from stage_processes import StageProcess, environment, ready, until
 
+from memstream.deploy.ports import any_free
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.streams.topics_admin import create_topics
@@ -55,6 +56,8 @@ async def run(own_settings: Settings, tmp_path: Path) -> AsyncIterator[Run]:
     yield begin
     for process in running:
         await process.kill()
+    for log in (own_settings.data_dir / "logs").glob(f"{own_settings.topic_prefix}.replay-*.log"):
+        log.unlink()
 
 
 async def test_a_second_graph_from_patches_is_the_same_and_goes_on_live(  # noqa: PLR0917 - fixtures
@@ -91,7 +94,7 @@ async def test_a_second_graph_from_patches_is_the_same_and_goes_on_live(  # noqa
 
 
 async def test_the_graph_as_it_was(  # noqa: PLR0917 - fixtures
-    own_settings: Settings, own_neo4j: OwnNeo4j, scope: str, live: Graph, second: Graph, run: Run
+    own_settings: Settings, own_neo4j: OwnNeo4j, scope: str, live: Graph, second: Graph, run: Run, tmp_path: Path
 ) -> None:
     """Up to a time, below a scope: equal to what stood then; and a live sink refuses to go on behind the gap."""
     patches = story(scope, range(120))
@@ -108,7 +111,8 @@ async def test_the_graph_as_it_was(  # noqa: PLR0917 - fixtures
     assert (told.summary["patches"], told.summary["passed_over"]) == (15, 105)
     assert second.dumps(scopes_of(scope)[:1]) == before
     assert second.events(scope) == 15
-    stage = await StageProcess.start("sink", Path(own_settings.offload_url[7:] + ".log"), {**env, **own_neo4j.env})
+    other = {**env, **own_neo4j.env, "MEMSTREAM_METRICS_PORT_SINK": str(any_free())}
+    stage = await StageProcess.start("sink", tmp_path / "refused.log", other)
     async with asyncio.timeout(60):
         assert await stage.process.wait() == 1
     assert "holds a part of the log" in stage.said()

@@ -19,7 +19,7 @@ class Sender:
     """An idempotent producer. `start` before use, `stop` after."""
 
     def __init__(self, settings: Settings) -> None:
-        self._prefix = settings.topic_prefix
+        self._settings = settings
         self._producer = AIOKafkaProducer(
             **kafka_options(settings),
             acks="all",
@@ -46,7 +46,7 @@ class Sender:
         try:
             sent = [
                 await self._producer.send(
-                    message.topic.named(self._prefix),
+                    self._settings.topic(message.topic),
                     value=message.value,
                     key=message.key,
                     headers=list(message.headers),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from neo4j import READ_ACCESS, Driver, ManagedTransaction, Session
 
 from memstream.schemas.errors import TransientError
-from memstream.schemas.scope import parse_scope
+from memstream.schemas.scope import is_within, parse_scope
 from memstream.sinks.export.form import LABELS, VERSIONS, End, Line, edge_line, node_line, primary, version_id
 from memstream.sinks.export.sorting import LIMIT, Sorter
 from memstream.sinks.failures import told_as_ours
@@ -76,6 +76,11 @@ POSITIONS_OF = statement(
     RETURN topic, partition, o.offset AS offset, o.sealed AS sealed ORDER BY topic, partition
     """,
 )
+# Index: ErasureWork (pending).
+ERASING = statement(
+    "export erasures",
+    "MATCH (w:ErasureWork) WHERE w.pending > '' RETURN w.scope AS scope ORDER BY w.pending LIMIT 1000",
+)
 
 
 class _Walks(NamedTuple):
@@ -98,7 +103,7 @@ EDGES = {label: _walks("edges", label, _EDGES) for label in LABELS}
 
 
 class GraphMoved(TransientError):
-    """The graph took patches while it was read: what was read belongs to no one moment."""
+    """The graph took patches while it was read, or is being erased: what was read belongs to no one moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +138,8 @@ _Read = Callable[[Iterable[Any], Sorter], _Page]
 def export_lines(driver: Driver, database: str, scope: str | None = None) -> Iterator[Line]:
     """The canonical form of a graph, or of a scope and those below it: all nodes, then all edges, in order.
 
-    Holds a page at most. Raises GraphMoved at the end where the graph took patches meanwhile; GraphUnavailable and
-    TransientError where Neo4j does not take it now.
+    Holds a page at most. Raises GraphMoved at the end where the graph took patches meanwhile, at once where an erasure
+    is at work; GraphUnavailable and TransientError where Neo4j does not take it now.
     """
     return GraphLines(driver, database, scope).lines()
 
@@ -166,7 +171,10 @@ class GraphLines:
         self._memory = memory
 
     def positions(self) -> list[Position]:
-        """How far the partitions are that this part of the graph was built from."""
+        """How far the partitions are that this part of the graph was built from.
+
+        Raises GraphMoved where an erasure is at work in it: what is to be erased would still be read.
+        """
         with told_as_ours(), self._session() as session:
             return session.execute_read(self._read_positions)
 
@@ -236,6 +244,11 @@ class GraphLines:
             return session.execute_read(work)
 
     def _read_positions(self, tx: ManagedTransaction) -> list[Position]:
+        for row in run(tx, ERASING):
+            if self._scope is None or is_within(self._scope, row["scope"]) or is_within(row["scope"], self._scope):
+                raise GraphMoved(
+                    f"an erasure in scope {row['scope']} is still at work: let the sink end it, and try again"
+                )
         if self._scope is None:
             rows = run(tx, POSITIONS)
         else:

@@ -48,13 +48,22 @@ HEADS = statement(
     ON CREATE SET s.topic = $topic, s.partition = $partition
     """,
 )
-# Index: the unique key (topic, partition), in all three.
+# Index: the unique key (topic, partition), in all four.
 LOADED = statement(
     "lines loaded", "MATCH (o:StreamOffset {topic: $topic, partition: $partition}) RETURN o.lines AS lines"
 )
+# Writes first, which locks: of two processes that load, one waits, and finds the number moved on.
+TAKE = statement(
+    "take lines",
+    """
+    MERGE (o:StreamOffset {topic: $topic, partition: $partition})
+    ON CREATE SET o.partitions = 1, o.lines = 0
+    SET o.lock = 'import'
+    RETURN o.lines AS lines
+    """,
+)
 REACHED = statement(
-    "lines reached",
-    "MERGE (o:StreamOffset {topic: $topic, partition: $partition}) SET o.partitions = 1, o.lines = $lines",
+    "lines reached", "MATCH (o:StreamOffset {topic: $topic, partition: $partition}) SET o.lines = $lines"
 )
 OPEN = statement(
     "open what was loaded",
@@ -128,6 +137,11 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def _write(tx: Runs, batch: list[Line], done: int) -> None:
+    there = run(tx, TAKE, **_PLACE)[0]["lines"]
+    if there == done:
+        return  # the commit came through, and the answer to it did not
+    if there != done - len(batch):
+        raise InvalidInput("another process loads into this graph: let it end, then verify")
     rows = [row_of(line.text) for line in batch]
     nodes = [(End(row["node"], row["scope"], row["id"]), row) for row in rows if "node" in row]
     edges = [(End(*row["from"]), End(*row["to"]), row) for row in rows if "edge" in row]

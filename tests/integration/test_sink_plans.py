@@ -44,6 +44,7 @@ PARAMETERS: dict[str, Any] = {name: [] for name in NAMES} | {
     "end": "t",
     "below": "s/",
     "page": 10,
+    "lines": 1,
     "number": 1,
     "walk": 1,
     "after": "a",

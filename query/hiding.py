@@ -43,7 +43,7 @@ _SEEN: Final = re.compile(r"\b(\w+)\.at <= \$position")
 
 # Whether an unfinished erasure reaches the event `he`: by each way in which one names events, up to when it does.
 _REACHED: Final = """any(hu IN [$hidden.scope.all, $hidden.session[he.session_id], $hidden.user[he.subject],
-    $hidden.event[he.id], $hidden.event[he.event_id]] WHERE he.recorded_at <= hu)"""
+    $hidden.event[he.id], $hidden.event[he.event_id]] WHERE coalesce(he.first, he.recorded_at) <= hu)"""
 _OF_EVENTS: Final = "NOT EXISTS { UNWIND KEYS AS hk MATCH (he:Event {scope: $scope, id: hk}) WHERE " + _REACHED + " }"
 _OF_ASSERTION: Final = (
     "NOT EXISTS { MATCH (ha:Assertion {scope: $scope, id: X_ID}) UNWIND [ha.event] + coalesce(ha.used, []) AS hk "

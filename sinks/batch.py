@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memstream.sinks import cards, erase_steps, erasure, lock, outbox, payloads
 from memstream.sinks.edges import write_edges
+from memstream.sinks.erasure import Known
 from memstream.sinks.facts import ends_of, write_facts
 from memstream.sinks.forgetting import TakenBack, take_back
 from memstream.sinks.known import Judged, erased_props, event_props, judge
@@ -13,6 +14,7 @@ from memstream.sinks.links import pairs_of, write_links
 from memstream.sinks.lock import Place
 from memstream.sinks.manifest import manifest_of, write_manifest
 from memstream.sinks.nodes import keys_of, write_nodes
+from memstream.sinks.reached import aged, by_event
 from memstream.sinks.records import Applied, Incoming
 from memstream.sinks.sessions import spots_of, write_chain
 from memstream.sinks.statements import Runs
@@ -34,14 +36,16 @@ def apply(tx: Runs, place: Place, incoming: Sequence[Incoming], *, announce: boo
     lock.lock_scopes(tx, place, {one.scope for one in events})
     brought = erasure.keep(tx, place, fresh)
     judged = judge(tx, events)
-    covered = erasure.covered(tx, place, judged.winners)
+    events_known = [Known.of(one, judged.first[one.scope, one.key]) for one in judged.winners if not one.patch.erasures]
+    covered = erasure.covered(tx, place, events_known)
     writer = Writer(tx)
     now = erase_steps.begin(tx, place, brought, {(one.scope, one.key) for one in judged.winners})
-    reached, covered = cards.spread(tx, now.reached, judged.winners, covered)
+    found = by_event([*now.reached, *aged(tx, place, judged.aged)])
+    reached, covered = cards.spread(tx, found, judged.winners, covered)
     hidden = [one for one in judged.winners if one.offset in covered]
     back = take_back(writer, place, judged, reached, hidden)
     applied = pruned(tx, [one for one in judged.winners if one.offset not in covered], back.gone)
-    rows, told = write(writer, applied, hidden, back)
+    rows, told = write(writer, applied, hidden, back, judged.first)
     last = fresh[-1]
     changes = outbox.store(tx, place, last.offset, told) if announce else []
     lock.advance(tx, place, last.offset, last.key)
@@ -69,7 +73,7 @@ def step(tx: Runs, place: Place) -> Applied:
     now = erase_steps.take(tx, place, work, scopes, stored)
     writer = Writer(tx)
     reached, _ = cards.spread(tx, now.reached)
-    write(writer, [], [], take_back(writer, place, Judged(), reached))
+    write(writer, [], [], take_back(writer, place, Judged(), reached), {})
     return Applied(dropped=len(now.reached), last_offset=stored, erasing=True)
 
 
@@ -82,7 +86,11 @@ def skip(tx: Runs, place: Place, offset: int, event: str | None = None) -> int:
 
 
 def write(
-    writer: Writer, applied: Sequence[Incoming], covered: Sequence[Incoming], taken: TakenBack
+    writer: Writer,
+    applied: Sequence[Incoming],
+    covered: Sequence[Incoming],
+    taken: TakenBack,
+    first: Mapping[tuple[str, str], str],
 ) -> tuple[int, list[Told]]:
     """Write these patches and what is left of those that are covered, and fold again what was taken back.
 
@@ -91,8 +99,11 @@ def write(
     back = taken.unfolded
     made = [manifest_of(one) for one in applied]
     props = [
-        *(event_props(one, write_manifest(m), uses=m.uses) for one, m in zip(applied, made, strict=True)),
-        *(erased_props(one) for one in covered),
+        *(
+            event_props(one, first[one.scope, one.key], write_manifest(m), uses=m.uses)
+            for one, m in zip(applied, made, strict=True)
+        ),
+        *(erased_props(one, first[one.scope, one.key]) for one in covered),
     ]
     events = writer.create([(["Event"], row) for row in props])[: len(applied)]
     payloads.hold(writer, zip(applied, made, events, strict=True))

@@ -14,7 +14,8 @@ from memstream.sinks.failures import told_as_ours
 from memstream.sinks.statements import Row, run, statement
 
 _COUNT = "UNWIND $rows AS row MATCH (e:Event {scope: row.scope, "
-_WHERE = """ AND ($until IS NULL OR e.recorded_at <= $until) AND e.verdict <> 'erased' AND e.erasure IS NULL
+_WHERE = """ AND ($until IS NULL OR coalesce(e.first, e.recorded_at) <= $until)
+  AND e.verdict <> 'erased' AND e.erasure IS NULL
 RETURN count(DISTINCT e) AS n"""
 # Index: as of the statements of sinks.reached.
 COUNTS = {

@@ -114,44 +114,57 @@ def keep(tx: Runs, place: Place, batch: Sequence[Incoming]) -> dict[Erasure, Cau
     return dict(new.values())
 
 
-def covered(tx: Runs, place: Place, winners: Sequence[Incoming]) -> set[int]:
-    """The offsets of those of these patches that an erasure covers, whichever came first."""
-    asked = {scope for one in winners for scope in (one.scope, *above(one.scope))}
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An event as erasures name it: `first` is when it was first recorded, `mark` how the asker knows it."""
+
+    mark: int
+    scope: str
+    key: str
+    event_id: str
+    session: str | None
+    subject: str | None
+    entities: frozenset[str]
+    first: str
+
+    @classmethod
+    def of(cls, one: Incoming, first: str) -> Known:
+        """The event of a patch, by its offset."""
+        origin = one.patch.origin
+        entities = frozenset(row.id for row in one.patch.nodes if row.label is Label.ENTITY)
+        return cls(one.offset, one.scope, one.key, origin.id, origin.session_id, origin.subject, entities, first)
+
+
+def covered(tx: Runs, place: Place, events: Sequence[Known]) -> set[int]:
+    """The marks of those of these events that an erasure covers, whichever came first."""
+    asked = {scope for one in events for scope in (one.scope, *above(one.scope))}
     flagged = {row["scope"] for row in run(tx, ANY, scopes=sorted(asked))} if asked else set()
-    keys: dict[tuple[str, str], list[Incoming]] = {}
-    for one in winners:
-        if not one.patch.erasures:
-            for scope, kept in keys_of(place, one):
-                if scope in flagged:
-                    keys.setdefault((scope, kept), []).append(one)
+    keys: dict[tuple[str, str], list[Known]] = {}
+    for one in events:
+        for scope, kept in keys_of(place, one):
+            if scope in flagged:
+                keys.setdefault((scope, kept), []).append(one)
     if not keys:
         return set()
-    by_id: dict[str, list[Incoming]] = {}
+    by_id: dict[str, list[Known]] = {}
     for (_, kept), named in keys.items():
         by_id.setdefault(kept, []).extend(named)
     rows = run(tx, KEPT, keys=[{"scope": scope, "id": kept} for scope, kept in sorted(keys)])
-    return {one.offset for row in rows for one in by_id[row["id"]] if one.patch.origin.recorded_at <= row["until"]}
+    return {one.mark for row in rows for one in by_id[row["id"]] if one.first <= row["until"]}
 
 
-def keys_of(place: Place, one: Incoming) -> Iterable[tuple[str, str]]:
+def keys_of(place: Place, one: Known) -> Iterable[tuple[str, str]]:
     """Scope and id of every erasure that would reach this event."""
-    origin = one.patch.origin
-    names = [(ErasureKind.EVENT, origin.key), (ErasureKind.EVENT, origin.id)]
-    names += [(ErasureKind.MESSAGE, origin.key), (ErasureKind.MESSAGE, origin.id)]
-    names += [(ErasureKind.ENTITY, entity) for entity in entities_of(one)]
+    names = [(kind, name) for kind in (ErasureKind.EVENT, ErasureKind.MESSAGE) for name in (one.key, one.event_id)]
+    names += [(ErasureKind.ENTITY, entity) for entity in one.entities]
     wide = [(ErasureKind.SCOPE, "")]
-    wide += [(ErasureKind.SESSION, origin.session_id)] if origin.session_id is not None else []
-    wide += [(ErasureKind.USER, origin.subject)] if origin.subject is not None else []
+    wide += [(ErasureKind.SESSION, one.session)] if one.session is not None else []
+    wide += [(ErasureKind.USER, one.subject)] if one.subject is not None else []
     for kind, named in (*names, *wide):
         yield one.scope, own_id(one.scope, kind, named)
     for scope in above(one.scope):
         for kind, named in wide:
             yield scope, below_id(place, scope, kind, named)
-
-
-def entities_of(one: Incoming) -> set[str]:
-    """The entities that a patch names."""
-    return {row.id for row in one.patch.nodes if row.label is Label.ENTITY}
 
 
 def _props(place: Place, one: str, erasure: Erasure, cause: Cause) -> Row:

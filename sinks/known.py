@@ -19,14 +19,26 @@ EVENTS = statement(
     MATCH (e:Event {scope: key.scope, id: key.id})
     RETURN collect({eid: elementId(e), scope: e.scope, id: e.id, generation: e.generation, topic: e.topic,
       partition: e.partition, offset: e.offset, recorded_at: e.recorded_at, digest: e.digest, verdict: e.verdict,
-      made: e.made}) AS rows
+      made: e.made, first: e.first}) AS rows
+    """,
+)
+
+
+# By internal id, then its own says.
+AGE = statement(
+    "age events",
+    """
+    UNWIND $rows AS row
+    MATCH (e) WHERE elementId(e) = row.eid SET e.first = row.first
+    RETURN row.i AS i, e.event_id AS event_id, e.session_id AS session, e.subject AS subject, e.erasure AS erasure,
+      [(e)-[:WROTE]->(n:Entity) | n.id] AS entities
     """,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An Event that is in the graph: its rank, and what it made there."""
+    """An Event that is in the graph: its rank, what it made there, and when it was first recorded, by any patch."""
 
     eid: str
     scope: str
@@ -34,34 +46,58 @@ class Stored:
     rank: Rank
     verdict: str
     made: str | None
+    first: str = ""
 
     @classmethod
     def of(cls, row: Row) -> Stored:
         """The event of a row."""
         place = (row["recorded_at"], row["topic"], row["partition"], row["offset"])
         rank = Rank.of(row["generation"], place, row["digest"])
-        return cls(row["eid"], row["scope"], row["id"], rank, row["verdict"], row["made"])
+        return cls(
+            row["eid"],
+            row["scope"],
+            row["id"],
+            rank,
+            row["verdict"],
+            row["made"],
+            row.get("first") or row["recorded_at"],
+        )
 
 
 @dataclass(slots=True)
 class Judged:
-    """The patches of a batch that count, in the order of their offsets, and the stored events that they take over."""
+    """The patches of a batch that count, in the order of their offsets, and the stored events that they take over.
+
+    `first` tells by (scope, id) when an event was first recorded, by any of its patches; `aged` are stored events that
+    turn out to be older than was known, with the patch that says so.
+    """
 
     winners: list[Incoming] = field(default_factory=list)
     replaced: list[Stored] = field(default_factory=list)
+    first: dict[tuple[str, str], str] = field(default_factory=dict)
+    aged: list[tuple[Stored, Incoming]] = field(default_factory=list)
     dropped: int = 0
 
 
 def judge(tx: Runs, fresh: Sequence[Incoming]) -> Judged:
     """Of all patches of one event, here and in the graph, the one of the best rank counts. A tie is the same patch."""
     best: dict[tuple[str, str], Incoming] = {}
+    oldest: dict[tuple[str, str], Incoming] = {}
     for one in fresh:
+        older = oldest.get((one.scope, one.key))
+        if older is None or one.patch.origin.recorded_at < older.patch.origin.recorded_at:
+            oldest[one.scope, one.key] = one
         held = best.get((one.scope, one.key))
         if held is None or one.rank < held.rank:
             best[one.scope, one.key] = one
     judged = Judged(dropped=len(fresh) - len(best))
+    judged.first = {key: one.patch.origin.recorded_at for key, one in oldest.items()}
     for stored in read(tx, best):
-        challenger = best[stored.scope, stored.id]
+        key = (stored.scope, stored.id)
+        challenger = best[key]
+        if challenger.rank >= stored.rank and judged.first[key] < stored.first:
+            judged.aged.append((stored, oldest[key]))
+        judged.first[key] = min(judged.first[key], stored.first)
         if challenger.rank < stored.rank:
             judged.replaced.append(stored)
         else:
@@ -77,10 +113,10 @@ def read(tx: Runs, keys: Iterable[tuple[str, str]]) -> list[Stored]:
     return [Stored.of(row) for row in run(tx, EVENTS, keys=rows)] if rows else []
 
 
-def event_props(one: Incoming, made: str, *, uses: bool = False) -> Row:
-    """The Event node of a patch that is applied."""
+def event_props(one: Incoming, first: str, made: str, *, uses: bool = False) -> Row:
+    """The Event node of a patch that is applied; `first` is when the event was first recorded, by any patch."""
     origin = one.patch.origin
-    return _kept(one) | {
+    return _kept(one, first) | {
         "event_id": origin.id,
         "source": origin.source,
         "reason": one.patch.reason,
@@ -94,18 +130,30 @@ def event_props(one: Incoming, made: str, *, uses: bool = False) -> Row:
     }
 
 
-def erased_props(one: Incoming) -> Row:
+def erased_props(one: Incoming, first: str) -> Row:
     """The Event node of a patch that an erasure covers: that it was, and nothing of what or of whom it said."""
-    return erased(_kept(one) | {"event_id": one.patch.origin.id})
+    return erased(_kept(one, first) | {"event_id": one.patch.origin.id})
 
 
 def erased(props: Row) -> Row:
     """What is left of an Event when it is erased; its digest would still give its text away to who can guess it."""
-    kept = ("scope", "id", "event_id", "type", "generation", "topic", "partition", "offset", "at", "recorded_at")
+    kept = (
+        "scope",
+        "id",
+        "event_id",
+        "type",
+        "generation",
+        "topic",
+        "partition",
+        "offset",
+        "at",
+        "recorded_at",
+        "first",
+    )
     return {name: props.get(name) for name in kept} | {"verdict": ERASED, "digest": ""}
 
 
-def _kept(one: Incoming) -> Row:
+def _kept(one: Incoming, first: str) -> Row:
     origin = one.patch.origin
     return {
         "scope": origin.scope,
@@ -120,4 +168,5 @@ def _kept(one: Incoming) -> Row:
         "erasure": bool(one.patch.erasures) or None,
         "at": one.offset,
         "recorded_at": origin.recorded_at,
+        "first": first if first < origin.recorded_at else None,
     }

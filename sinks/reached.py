@@ -6,23 +6,26 @@ again at the end, and not with each of its messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.statement import ErasureKind
-from memstream.sinks.erasure import Erasure
-from memstream.sinks.known import Stored, erased
+from memstream.sinks.erasure import Erasure, Known, covered
+from memstream.sinks.known import AGE, ERASED, Stored, erased
+from memstream.sinks.lock import Place
 from memstream.sinks.nodes import RESET
+from memstream.sinks.records import Incoming
+from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Row, Runs, run, statement
 from memstream.sinks.writer import Writer
 
 _FOUND = """
-    AND e.recorded_at <= row.until AND e.verdict <> 'erased' AND e.erasure IS NULL
+    AND coalesce(e.first, e.recorded_at) <= row.until AND e.verdict <> 'erased' AND e.erasure IS NULL
   RETURN e ORDER BY e.at DESC LIMIT $most
 }
 RETURN DISTINCT row.i AS i, elementId(e) AS eid, e.scope AS scope, e.id AS id, e.generation AS generation,
   e.topic AS topic, e.partition AS partition, e.offset AS offset, e.recorded_at AS recorded_at, e.digest AS digest,
-  e.verdict AS verdict, e.made AS made, e.session_id AS session, e.event_id AS event_id
+  e.verdict AS verdict, e.made AS made, e.session_id AS session, e.event_id AS event_id, e.first AS first
 """
 _EVENTS = "UNWIND $rows AS row CALL (row) { MATCH (e:Event {scope: row.scope, "
 # Index: Event (scope, id), (scope, event_id), (scope, session_id), (scope, subject); a whole scope by (scope, id); an
@@ -78,6 +81,28 @@ def reached(tx: Runs, erasures: Iterable[Erasure], most: int) -> list[tuple[Reac
                 one = Reached(Stored.of(row), row["session"], row["event_id"])
                 found.setdefault(row["eid"], (one, asked[row["i"]]))
     return list(found.values())
+
+
+def by_event(reached: Iterable[tuple[Reached, Cause]]) -> list[tuple[Reached, Cause]]:
+    """Each event once."""
+    return list({one.event.eid: (one, cause) for one, cause in reached}.values())
+
+
+def aged(tx: Runs, place: Place, events: Sequence[tuple[Stored, Incoming]]) -> list[tuple[Reached, Cause]]:
+    """Let stored events be as old as a patch says that is not applied; those that an erasure covers by that."""
+    if not events:
+        return []
+    rows = [{"i": i, "eid": one.eid, "first": by.patch.origin.recorded_at} for i, (one, by) in enumerate(events)]
+    found: dict[int, tuple[Reached, Cause]] = {}
+    known: list[Known] = []
+    for row in run(tx, AGE, rows=rows):
+        stored, by = events[row["i"]]
+        if stored.verdict == ERASED or row["erasure"]:
+            continue
+        found[row["i"]] = Reached(stored, row["session"], row["event_id"]), Cause(by.offset, by.patch.origin.id)
+        names = (row["event_id"], row["session"], row["subject"], frozenset(row["entities"]))
+        known.append(Known(row["i"], stored.scope, stored.id, *names, by.patch.origin.recorded_at))
+    return [found[i] for i in sorted(covered(tx, place, known))]
 
 
 def strip(writer: Writer, events: Iterable[Stored]) -> None:

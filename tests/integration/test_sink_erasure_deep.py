@@ -190,6 +190,22 @@ def test_a_payload_that_only_an_erased_event_kept_is_let_go(graph: World) -> Non
     graph.sink.let_go([f"{graph.scope}/shared"])
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1), (0, 2, 1)])
+def test_an_erased_event_that_is_published_once_more_stays_out(graph: World, order: tuple[int, ...]) -> None:
+    """It was first recorded before the erasure, even where a newer extractor reads the later copy."""
+    first = graph.say("m1", 1, session="s").message("secret one")
+    again = graph.say("m1", 1, session="s", recorded=20, generation=2).message("secret again")
+    both = (first, again, graph.say("x", 9, session=None).erases("session", "s"))
+    for number in order:
+        graph.apply(both[number])
+    assert not [text for text in texts(graph) if "secret" in text]
+    assert graph.rows("MATCH (e:Event {scope: $scope, event_id: 'm1'}) RETURN e.verdict AS v") == [{"v": "erased"}]
+    dumped = graph.dump()
+    graph.wipe()
+    graph.apply(*both)
+    assert graph.dump() == dumped
+
+
 def card(graph: World, event: str, minute: int, *evidence: str) -> Told:
     """What somebody has learned, resting on events."""
     props = {"title": "secret lesson", "content": "a secret", "evidence": list(evidence)}

@@ -17,7 +17,7 @@ from memstream.schemas.errors import FatalError, GraphUnavailable, InvalidPatch,
 from memstream.schemas.extraction import EntityType
 from memstream.schemas.ids import entity_id
 from memstream.schemas.patch import Label, NodeRow, Patch, Verdict
-from memstream.sinks.erasure import Erasure, keys_of
+from memstream.sinks.erasure import Erasure, Known, keys_of
 from memstream.sinks.failures import BatchTooLarge, told_as_ours
 from memstream.sinks.indexes import base, vectors
 from memstream.sinks.lock import Place
@@ -133,7 +133,7 @@ def test_a_manifest_names_all_that_an_event_made() -> None:
 def test_an_erasure_covers_what_it_names(kind: str, named: str, covered: bool) -> None:
     """By event, session, subject, entity or scope, in its own scope alone."""
     place = Place("t.patches", 0, "w")
-    one = incoming(told(subject="u").message().mention("Ann"))
+    one = Known.of(incoming(told(subject="u").message().mention("Ann")), moment(1))
     kept = Erasure(SCOPE, kind, named, moment(5)).id(place)
     assert ((SCOPE, kept) in set(keys_of(place, one))) is covered
     elsewhere = Erasure("tests/other", kind, named, moment(5)).id(place)
@@ -143,7 +143,7 @@ def test_an_erasure_covers_what_it_names(kind: str, named: str, covered: bool) -
 def test_what_reaches_below_a_scope_covers_the_scopes_below_in_its_partition() -> None:
     """A session, a person or all of a scope above: as the partition has it, and no event or entity of another scope."""
     place, above = Place("t.patches", 0, "w"), SCOPE.rpartition("/")[0]
-    keys = set(keys_of(place, incoming(told(subject="u"))))
+    keys = set(keys_of(place, Known.of(incoming(told(subject="u")), moment(1))))
     for kind, named in (("session", "s"), ("user", "u"), ("scope", "")):
         assert (above, Erasure(above, kind, named, moment(5), below=True).id(place)) in keys
         other = Place("t.patches", 1, "w")

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint bench gold up down types
+.PHONY: help install demo test chaos lint bench gold up down types
 
 # Annotated dialogues and recorded runs, which are kept beside the project.
 export MEMSTREAM_SHARED ?= $(abspath ../shared)
@@ -16,6 +16,9 @@ demo: install ## bring up everything, tell the sample story, show what memory ma
 
 test: install ## bring up Kafka and Neo4j and run every test (ARGS="-k recall" for some)
 	@deploy/test.sh $(ARGS)
+
+chaos: install ## kill, pause and cut off everything for minutes, on a Kafka and a Neo4j of its own
+	@PYTHONPATH=tests/support:tests/faults $(BIN)/python -m chaos $(ARGS)
 
 lint: install types ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff check .

@@ -27,6 +27,7 @@ from memstream.streams.topics_admin import ensure_topics
 log = structlog.get_logger(__name__)
 
 _LAG_SECONDS = 2.0
+_AHEAD = 400  # events read ahead: four batches, of at most a megabyte each
 
 
 def group_of(settings: Settings) -> str:
@@ -77,7 +78,7 @@ async def _prepare(settings: Settings, pool: Pool, ready: Readiness) -> None:
 async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Pool, ready: Readiness) -> None:
     group = group_of(settings)
     stage = ExtractStage(settings, group, pool)
-    plan = SourcePlan(group, f"{group}.{instance}", tuple(EVENT_TOPICS), buffered=2 * settings.extract_batch)
+    plan = SourcePlan(group, f"{group}.{instance}", tuple(EVENT_TOPICS), buffered=_AHEAD)
     source = FaustSource(settings, plan, stage.keep_only)
     ready.lacks("joining the consumer group")
 

@@ -35,6 +35,7 @@ _BATCHES_FINISHED = 4
 _BATCH_SECONDS = 4.0  # of work: a rebalance and a stop wait for what is at work
 _LEAST_BATCH = 50
 _LONGEST_REST = 0.25
+_WEIGHTY = 32_768  # bytes that count as one more record
 _WRITTEN = (Topic.PATCHES, Topic.SESSION_STATE, Topic.DEAD_LETTER)
 
 _Place = tuple[str, int, bytes | None]
@@ -89,7 +90,7 @@ class ExtractStage:
         """Put a batch in line; returns when there is room for another."""
         self._waiting.append(batch)
         self._arrived.set()
-        if sum(len(waiting.records) for waiting in self._waiting) >= self._limit:
+        if sum(_weight(waiting) for waiting in self._waiting) >= self._limit:
             self._room.clear()
         await self._room.wait()
 
@@ -185,10 +186,10 @@ class ExtractStage:
         if self._finishing:
             return []
         taken = [self._waiting.popleft()]
-        size = len(taken[0].records)
-        while self._waiting and size + len(self._waiting[0].records) <= self._limit:
+        size = _weight(taken[0])
+        while self._waiting and size + _weight(self._waiting[0]) <= self._limit:
             taken.append(self._waiting.popleft())
-            size += len(taken[-1].records)
+            size += _weight(taken[-1])
         if not self._waiting:
             self._arrived.clear()
         self._room.set()
@@ -284,6 +285,11 @@ class ExtractStage:
             await batch.ack()
         # a transaction costs the same for few and for many: under load more of them gather while we rest
         await asyncio.sleep(min(took, _LONGEST_REST))
+
+
+def _weight(batch: SourceBatch) -> int:
+    """How many records a batch counts as: a large one as several, so that what waits is bounded in bytes as well."""
+    return sum(1 + len(record.value or b"") // _WEIGHTY for record in batch.records)
 
 
 def _messages(output: Output, partitions: int) -> Iterable[Message]:

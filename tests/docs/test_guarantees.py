@@ -17,5 +17,5 @@ def test_every_promise_names_a_test_that_exists() -> None:
     for promise in promises:
         named = NAMED.findall(promise)
         assert named, f"no test holds: {promise[:60]}"
-        for file, test in named:
-            assert re.search(rf"^(async )?def {test}\(", (ROOT / file).read_text(), re.M), f"{file} has no {test}"
+    for file, test in NAMED.findall(text):  # those of the known cases as well
+        assert re.search(rf"^(async )?def {test}\(", (ROOT / file).read_text(), re.M), f"{file} has no {test}"

@@ -1,0 +1,34 @@
+"""Everything that can be killed is killed while events are published, in short; `make chaos` does it for long."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from chaos.misfortune import SHORT
+from chaos.own_stack import OwnStack
+from chaos.run import Plan, run
+
+from memstream.settings import Settings
+
+SEED = int(os.environ.get("CHAOS_SEED", "11"))
+
+
+async def test_chaos_loses_nothing_and_changes_nothing(stack: Settings, tmp_path: Path) -> None:
+    """Acked events are in the graph or in the dead letters, and the graph is the one that peace makes of the same log.
+
+    Kafka, Neo4j, workers of both stages and their children are killed, a sink sleeps past its session and wakes up,
+    connections break in the middle of transactions, workers come.
+    """
+    own = OwnStack(tmp_path / "stack", stack.jars_dir, partitions=3)
+    try:
+        await own.up()
+        plan = Plan(SEED, SHORT, len(SHORT), rate=12.0, most=500)
+        outcome = await run(plan, own, tmp_path / "run", print)
+    finally:
+        await asyncio.to_thread(own.close)
+    assert outcome.wrong == [], f"seed {SEED}"
+    assert len(outcome.struck) == len(SHORT)
+    assert outcome.counts["events acked"] > 200
+    print(outcome)  # noqa: T201

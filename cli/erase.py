@@ -20,12 +20,13 @@ from memstream.schemas.ids import event_key, utc_text
 from memstream.schemas.scope import parse_scope
 from memstream.schemas.statement import ErasureKind
 from memstream.settings import Settings, load
-from memstream.sinks.erase_status import Progress, entities_named, is_applied, progress, would_reach
+from memstream.sinks.erase_status import Progress, entities_named, events_of, is_applied, progress, would_reach
 from memstream.sinks.erasure import BELOW, Erasure
 from memstream.sinks.stores import Store, Stores
 
 SOURCE = "memstream://cli/erase"
 _PAUSE = 0.3
+_TOGETHER = 500  # ids in one erasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,9 @@ def erase(  # noqa: PLR0917 - options of a command
         reach = would_reach(store.driver, store.database, asked.erasures(), bound)
         if not yes:
             _ask(asked, reach)
-        receipts = _publish(settings, asked)
+        entities = asked.named.get(ErasureKind.ENTITY, ())
+        events = events_of(store.driver, store.database, asked.scope, entities, bound) if entities else {}
+        receipts = _publish(settings, asked, events)
         told = _wait(settings, store, asked, receipts, wait) if wait else []
     if as_json:
         print_json({"reached": reach, "events": [asdict(one) for one in receipts], "progress": told})
@@ -161,7 +164,11 @@ def _ask(asked: Asked, reach: int) -> None:
     typer.confirm("Erase?", abort=True, err=True)
 
 
-def _publish(settings: Settings, asked: Asked) -> list[Receipt]:
+def _publish(settings: Settings, asked: Asked, events: dict[str, list[str]]) -> list[Receipt]:
+    """The erasures that are asked for; `events` (of entities, by source) go by their ids as well.
+
+    What a newer extractor reads in them then makes no difference.
+    """
     with Publisher(asked.scope, settings=settings, source=SOURCE) as publisher:
         pending = [
             publisher.erased(
@@ -172,6 +179,11 @@ def _publish(settings: Settings, asked: Asked) -> list[Receipt]:
                 children=asked.children and kind in BELOW,
             )
             for kind, ids in asked.named.items()
+        ]
+        pending += [
+            publisher.erased("event", ids[start : start + _TOGETHER], of_source=source, until=asked.until)
+            for source, ids in events.items()
+            for start in range(0, len(ids), _TOGETHER)
         ]
         return [one.result() for one in pending]
 

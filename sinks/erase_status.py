@@ -68,6 +68,17 @@ WORK_OF = statement(
 WORK_LEFT = statement("erasures not done", "MATCH (w:ErasureWork) WHERE w.pending IS NOT NULL RETURN" + _WORK)
 
 
+# Index: the unique key (scope, id) of Entity, then the says of it.
+EVENTS_OF = statement(
+    "events that name entities",
+    """
+    UNWIND $ids AS id
+    MATCH (:Entity {scope: $scope, id: id})<-[:WROTE]-(e:Event)
+    WHERE e.verdict <> 'erased' AND e.erasure IS NULL
+      AND ($until IS NULL OR coalesce(e.first, e.recorded_at) <= $until)
+    RETURN DISTINCT e.source AS source, e.event_id AS event_id ORDER BY source, event_id
+    """,
+)
 # Index: the unique key (scope, id).
 APPLIED = statement("event there", "MATCH (e:Event {scope: $scope, id: $id}) RETURN e.verdict AS verdict")
 
@@ -120,6 +131,17 @@ def entities_named(driver: Driver, database: str, scope: str, names: Sequence[st
     asked = [{"name": name, "norm": normalise_name(name)} for name in names]
     with told_as_ours(), driver.session(database=database) as session:
         return [Named(**row) for row in run(session, NAMED, scope=scope, names=asked)]
+
+
+def events_of(
+    driver: Driver, database: str, scope: str, entities: Sequence[str], until: str | None
+) -> dict[str, list[str]]:
+    """The events that name entities now, by their source: another extractor may read other names in them."""
+    found: dict[str, list[str]] = {}
+    with told_as_ours(), driver.session(database=database) as session:
+        for row in run(session, EVENTS_OF, scope=scope, ids=list(entities), until=until):
+            found.setdefault(row["source"], []).append(row["event_id"])
+    return found
 
 
 def progress(driver: Driver, database: str, scope: str | None = None) -> list[Progress]:

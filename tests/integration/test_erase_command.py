@@ -83,7 +83,7 @@ async def shell(own_settings: Settings, driver: AsyncDriver, scope: str, tmp_pat
     for process in made.processes:
         await process.kill()
     for text in ("MATCH (n:{} {{scope: $scope}}) WHERE n.id IS NOT NULL DETACH DELETE n",):
-        for label in ("Message", "Conversation", "Event", "Erasure", "ErasureWork", "ToolCall", "Tool"):
+        for label in ("Message", "Conversation", "Event", "Erasure", "ErasureWork", "ToolCall", "Tool", "Entity"):
             await driver.execute_query(text.format(label), {"scope": scope}, database_=own_settings.neo4j_database)
 
 
@@ -158,6 +158,22 @@ async def test_a_kill_in_the_middle_of_an_erasure_loses_nothing_of_it(shell: She
     proof = await shell.run("prove-erased", "--scope", shell.scope, "--containing", "secret", "--no-topics")
     assert proof["found"] == []
     assert proof["erased_events"] == count
+
+
+async def test_an_entity_is_erased_by_its_name(shell: Shell) -> None:
+    """All events that name it go, by their ids as well; an unknown name is an error that changes nothing."""
+    async with AsyncPublisher(shell.scope, settings=shell.settings, source="tests") as publisher:
+        await publisher.entity("Ines Duarte", "Person", description="secret", id="e1")
+        await publisher.entity("Tom", "Person", id="e2")
+        await publisher.flush()
+    await shell.events(2)
+    asked = ("erase", "--scope", shell.scope, "--yes", "--wait", "120", "--entity")
+    erased = await shell.run(*asked, "ines duarte")
+    assert (erased["reached"], len(erased["events"])) == (1, 2)
+    names = await shell.one("MATCH (e:Entity {scope: $scope}) WHERE e.id IS NOT NULL RETURN collect(e.name) AS n")
+    assert names == {"n": ["Tom"]}
+    proof = await shell.run("prove-erased", "--scope", shell.scope, "--containing", "Ines", "--no-topics")
+    assert (proof["found"], proof["erased_events"]) == ([], 1)
 
 
 async def test_a_session_whose_time_is_over_expires_by_an_erasure_of_its_own(shell: Shell) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,11 @@ from stage_processes import StageProcess, environment, ready, until
 from memstream.deploy.ports import any_free
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
+from memstream.streams.replay import run as replay_run
+from memstream.streams.replay.plan import Plan, Source
+from memstream.streams.replay.progress import Meter
+from memstream.streams.replay.run import Replay
+from memstream.streams.replay.target import TargetRefused, until_no_sink_lives
 from memstream.streams.topics_admin import create_topics
 
 Run = Callable[..., Awaitable[StageProcess]]
@@ -45,11 +52,11 @@ async def run(own_settings: Settings, tmp_path: Path) -> AsyncIterator[Run]:
     """Starts stage processes, and kills those left over."""
     running: list[StageProcess] = []
 
-    async def begin(stage: str, env: dict[str, str]) -> StageProcess:
-        process = await StageProcess.start(stage, tmp_path / f"{stage}-{len(running)}.log", env)
+    async def begin(stage: str, env: dict[str, str], instance: str = "0") -> StageProcess:
+        process = await StageProcess.start(stage, tmp_path / f"{stage}-{len(running)}.log", env, instance)
         running.append(process)
         port = env[f"MEMSTREAM_METRICS_PORT_{stage.upper()}"]
-        await until(lambda: ready(int(port)), 90, f"the {stage} stage is ready: {process.said()[-2000:]}")
+        await until(lambda: ready(int(port)), 240, f"the {stage} stage is ready: {process.said()[-2000:]}")
         return process
 
     await create_topics(own_settings)
@@ -154,7 +161,8 @@ async def test_a_rebuild_from_events_is_the_same_and_becomes_a_lineage(  # noqa:
     await live.until(scope, 60)
     for worker in workers:
         await worker.stop()
-    await run("extract", lineage)
+    # under the name that the replay's stage had, so that its partitions are its own again at once
+    await run("extract", lineage, f"{socket.gethostname()}-0")
     await run("sink", lineage)
     await second.until(scope, 60)
     assert second.dumps(scopes_of(scope)) == live.dumps(scopes_of(scope))
@@ -192,15 +200,23 @@ async def test_a_newer_extractor_replaces_the_patches_of_the_older_in_the_live_g
     assert "done before" in again.out
 
 
-async def test_a_graph_is_not_emptied_under_a_living_sink(
-    own_settings: Settings, own_neo4j: OwnNeo4j, scope: str, second: Graph, run: Run
+async def test_a_graph_is_not_emptied_under_a_living_sink(  # noqa: PLR0917 - fixtures
+    own_settings: Settings,
+    own_neo4j: OwnNeo4j,
+    scope: str,
+    second: Graph,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    """The replay waits for the sink to go, and otherwise says that it must be stopped; nothing is removed."""
+    """The replay waits for the sink to go (here: not for long), then says to stop it; nothing is removed."""
     await publish_patches(own_settings, story(scope, range(8)))
-    env = {**environment(own_settings), **own_neo4j.env}
-    await run("sink", env)
+    await run("sink", {**environment(own_settings), **own_neo4j.env})
     await second.until(scope, 8)
-    told = await memstream(env, "replay", "--from", "patches", "--wipe", "--yes")
-    assert told.code == 1
-    assert "stop it first" in told.err
+    monkeypatch.setattr(replay_run, "until_no_sink_lives", partial(until_no_sink_lives, patience=1.0))
+    settings = own_neo4j.at(own_settings)
+    one = Replay(Plan(Source.PATCHES, wipe=True), settings, Meter(), tmp_path / "log", any_free())
+    assert await one.wants_wipe()
+    with pytest.raises(TargetRefused, match="stop it first"):
+        await one.run(asyncio.Event())
     assert second.events(scope) == 8

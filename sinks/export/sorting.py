@@ -10,7 +10,7 @@ from typing import BinaryIO
 from memstream.sinks.export.form import Line, read_line
 
 LIMIT = 16_000_000  # bytes of text held in memory
-_OVERHEAD = 400  # of a line's key and objects
+_OVERHEAD = 900  # of a line: its key and its objects
 
 
 class Sorter:

@@ -33,7 +33,7 @@ def run(command: str, acme: World, folder: Path, uri: str) -> tuple[int, str]:
     words = command.replace("acme.jsonl", str(folder / "acme.jsonl")).replace("bolt://127.0.0.1:7687", uri)
     words = words.replace(ANOTHER, uri).replace("--scope acme", f"--scope {acme.scope}")
     done = CliRunner().invoke(app, words.split(), prog_name="memstream")
-    return done.exit_code, done.output
+    return done.exit_code, done.output + str(done.exception or "")
 
 
 def test_the_commands_of_the_page_run(acme: World, stack: Settings, tmp_path: Path) -> None:

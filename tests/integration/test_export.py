@@ -151,6 +151,19 @@ def test_a_graph_that_takes_patches_meanwhile_is_refused(graph: World) -> None:
     assert lines(graph)
 
 
+def test_a_graph_that_is_being_erased_is_refused(graph: World) -> None:
+    """What is to be erased would be in the export; an erasure elsewhere is no obstacle."""
+    lived(graph)
+    graph.rows("CREATE (:ErasureWork {scope: $scope, id: 'w', pending: 'tests'})")
+    try:
+        with pytest.raises(GraphMoved, match=f"an erasure in scope {graph.scope} is still at work"):
+            lines(graph)
+        assert lines(graph, graph.scope + "-x") == []
+    finally:
+        graph.rows("MATCH (w:ErasureWork {scope: $scope, id: 'w'}) DELETE w")
+    assert lines(graph)
+
+
 def test_many_versions_of_one_claim_are_walked_in_pages(graph: World) -> None:
     """Ann moves to and fro: each of her stays is a version of one of two claims, and has its line."""
     graph.apply(*(graph.say(f"m{i:02d}", i).message().lives("Ann", ("Paris", "Rome")[i % 2]) for i in range(40)))
@@ -224,7 +237,7 @@ def plan(graph: World, text: str, what: str = "EXPLAIN", **parameters: Any) -> l
         **parameters,
     }
     with graph.store.driver.session(database=graph.store.database) as session:
-        summary = session.run(f"{what} {text}", bound).consume()  # type: ignore[arg-type]
+        summary = session.run(f"{what} {text}", bound).consume()
     found: list[dict[str, Any]] = []
     left = [dict(summary.profile or summary.plan or {})]
     while left:

@@ -32,9 +32,10 @@ def graph(stack: Settings) -> Iterator[World]:
         yield made
 
 
-def told_of(number: int, pick: random.Random) -> Told:
+def told_of(number: int, pick: random.Random, recorded: int, generation: int) -> Told:
     """One event: something said, maybe by the help of others; a card that rests on others; or an erasure."""
-    told = Told(SCOPE, f"e{number}", number, session=pick.choice(("s1", "s2")), subject=pick.choice((None, "u1")))
+    whose = {"session": pick.choice(("s1", "s2")), "subject": pick.choice((None, "u1"))}
+    told = Told(SCOPE, f"e{number}", number, generation=generation, recorded=recorded, offset=recorded, **whose)
     helped = [f"e{pick.randrange(8)}"] if pick.random() < 0.5 else []
     kind = pick.choices(("said", "card", "erasure"), (6, 2, 3))[0]
     if kind == "card":
@@ -53,9 +54,14 @@ def told_of(number: int, pick: random.Random) -> Told:
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[Patch]:
-    """Up to eight events."""
-    pick = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311
-    return [told_of(number, pick).patch() for number in range(draw(st.integers(3, 8)))]
+    """Up to eight events; some of them are recorded once more, or read by a newer extractor."""
+    seed = draw(st.integers(0, 2**32))
+    pick = random.Random(seed)  # noqa: S311
+    numbers = [*range(draw(st.integers(3, 8))), *(pick.randrange(8) for _ in range(draw(st.integers(0, 3))))]
+    return [
+        told_of(number, random.Random(f"{seed} {number}"), recorded, pick.choice((1, 1, 2))).patch()  # noqa: S311
+        for recorded, number in enumerate(numbers)
+    ]
 
 
 def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int], step: int) -> list[str]:

@@ -13,25 +13,34 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from benchmarks import extract, replay, sink, whole
+from benchmarks import extract, growth, replay, sink, whole
 from benchmarks.figures import Section, as_json, show
 from memstream.deploy.health import kafka_health, neo4j_health
 from memstream.schemas.errors import MemstreamError, StackError
 from memstream.settings import Settings, load
 
-NAMES = (extract.NAME, sink.NAME, replay.REPLAY, replay.DUPLICATES, whole.PIPELINE, whole.LATENCY, whole.MEMORY)
+NAMES = (
+    extract.NAME, sink.NAME, growth.GROWTH, replay.REPLAY, replay.DUPLICATES, whole.PIPELINE, whole.LATENCY,
+    whole.MEMORY,
+)  # fmt: skip
+BY_NAME = (growth.MILLION,)  # take too long to be run with the others
 
 
 def main() -> int:
     """Run the benchmarks named, all without names. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; all where none is given")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"{', '.join(NAMES)}; all of these where none is given; {', '.join(BY_NAME)}",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything to a file as well")
     parser.add_argument("--quick", action="store_true", help="less of everything: a few minutes, rough figures")
     told = parser.parse_args()
-    unknown = sorted(set(told.names) - set(NAMES))
+    unknown = sorted(set(told.names) - {*NAMES, *BY_NAME})
     if unknown:
-        parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join((*NAMES, *BY_NAME))}")
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # it logs each retry; what fails in the end is raised
     console = Console(highlight=False)
     try:
@@ -60,6 +69,10 @@ async def _sections(stack: Settings, names: Sequence[str], *, quick: bool) -> As
         yield await extract.run(stack, quick=quick)
     if sink.NAME in names:
         yield await sink.run(stack, quick=quick)
+    if growth.GROWTH in names:
+        yield await growth.run(stack, quick=quick)
+    if growth.MILLION in names:
+        yield await growth.run_million(stack, quick=quick)
     if replay.REPLAY in names:
         yield await replay.run_replay(stack, quick=quick)
     if replay.DUPLICATES in names:

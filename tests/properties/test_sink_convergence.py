@@ -94,7 +94,7 @@ def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int]) -> list[str]:
     return graph.dump()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), log=logs())
 def test_any_order_any_duplicates_any_batches_give_one_graph(
     graph: World, data: st.DataObject, log: list[Patch]
@@ -107,7 +107,7 @@ def test_any_order_any_duplicates_any_batches_give_one_graph(
     assert fed(graph, shuffled, cuts) == plain
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(log=logs())
 def test_a_log_read_twice_changes_nothing(graph: World, log: list[Patch]) -> None:
     """All patches again, at later offsets: all are known."""

@@ -19,6 +19,11 @@ from memstream.sinks.records import Applied, PatchRecord
 from memstream.sinks.stores import Store, Stores
 
 PARTITIONS = 3
+# one statement, since one for each label takes fifty times as long
+WIPE = "\n".join(
+    f"CALL () {{ UNWIND $scopes AS scope MATCH (n:{label} {{scope: scope}}) WHERE n.id IS NOT NULL DETACH DELETE n }}"
+    for label in (*LABELS, "ErasureWork", "Payload", "Outbox")
+)
 
 
 @dataclass
@@ -105,8 +110,7 @@ class World:
 
     def wipe(self) -> None:
         """Remove all of the scope, and begin another log."""
-        for label in (*LABELS, "ErasureWork", "Outbox"):
-            self.rows(f"MATCH (n:{label} {{scope: $scope}}) WHERE n.id IS NOT NULL DETACH DELETE n")
+        self.rows(WIPE, scopes=[self.scope])
         self.rows("MATCH (s:Scope {scope: $scope}) DETACH DELETE s")
         self.rows("MATCH (o:StreamOffset {topic: $topic}) WHERE o.partition IS NOT NULL DELETE o", topic=self.topic)
         self.rows("MATCH (o:Outbox {topic: $topic}) WHERE o.partition IS NOT NULL DELETE o", topic=self.topic)

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sink_world import WIPE
+
 from memstream.deploy.story import INVALID_IDS, SCOPES, story_lines
 from memstream.schemas import cloudevents
 from memstream.schemas.events import Event
 from memstream.schemas.patch import Patch
 from memstream.schemas.topics import Topic, record_key
-from memstream.sinks.export.form import LABELS
 from memstream.sinks.export.graph import export_lines
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.records import Applied, PatchRecord
@@ -123,9 +124,7 @@ class Shelf:
     def wipe(self) -> None:
         """Nothing is left of these scopes and of the topic."""
         with self.store.driver.session(database=self.store.database) as session:
-            for label in (*LABELS, "ErasureWork", "Payload"):
-                text = f"MATCH (n:{label} {{scope: scope}}) WHERE n.id IS NOT NULL DETACH DELETE n"
-                session.run(f"UNWIND $scopes AS scope {text}", scopes=list(self.scopes)).consume()
+            session.run(WIPE, scopes=list(self.scopes)).consume()
             session.run("MATCH (s:Scope) WHERE s.scope IN $scopes DETACH DELETE s", scopes=list(self.scopes)).consume()
             for label in ("StreamOffset", "Outbox"):
                 text = f"MATCH (o:{label} {{topic: $topic}}) WHERE o.partition IS NOT NULL DELETE o"

@@ -17,7 +17,7 @@ from stage_processes import environment, until
 
 from memstream.schemas.topics import record_key
 from memstream.settings import Settings
-from memstream.sinks.dump import dump
+from memstream.sinks.export.graph import export_lines
 from memstream.sinks.migrations import migrate
 from memstream.sinks.wipe import wipe
 
@@ -68,7 +68,9 @@ class Graph:
 
     def dumps(self, scopes: list[str]) -> dict[str, list[str]]:
         """The canonical form of scopes."""
-        return {scope: dump(self.driver, self.database, scope) for scope in scopes}
+        return {
+            scope: [line.text.decode() for line in export_lines(self.driver, self.database, scope)] for scope in scopes
+        }
 
     def empty(self) -> None:
         """Remove all of it (for a database of the test's own)."""

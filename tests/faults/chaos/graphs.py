@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass
 
@@ -9,11 +10,10 @@ import orjson
 from neo4j import Driver
 
 from memstream.schemas.patch import Verdict
-from memstream.sinks.dump import digest, dump
+from memstream.sinks.export.graph import export_lines
 
 # Everything of a graph whose Neo4j is ours alone.
 _WIPE = "MATCH (n) WHERE NOT n:SchemaVersion CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 1000 ROWS"
-_SCOPES = "MATCH (s:Scope) RETURN s.scope AS scope ORDER BY scope"
 _EVENTS = """
 MATCH (e:Event) WHERE e.event_id IS NOT NULL
 RETURN e.scope AS scope, e.source AS source, e.event_id AS id, e.verdict AS verdict
@@ -32,7 +32,7 @@ class Contents:
     @property
     def digest(self) -> str:
         """One hash over it."""
-        return digest(list(self.lines))
+        return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
 
     def differences(self, other: Contents, most: int = 6) -> list[str]:
         """The first lines that only one of the two has; none where they are equal."""
@@ -44,17 +44,16 @@ class Contents:
 
 def contents(driver: Driver, database: str) -> Contents:
     """All scopes of a graph."""
-    scopes = [record["scope"] for record in driver.execute_query(_SCOPES, database_=database).records]
-    return Contents(tuple(sorted(_calm(line, scope) for scope in scopes for line in dump(driver, database, scope))))
+    return Contents(tuple(_calm(line.text) for line in export_lines(driver, database)))
 
 
-def _calm(line: str, scope: str) -> str:
-    """A line with its scope, without what a fault may change: in which words a poison event's end was told."""
+def _calm(line: bytes) -> str:
+    """A line without what a fault may change: in which words a poison event's end was told."""
     row = orjson.loads(line)
-    if row.get("node") == "Event" and row.get("verdict") == Verdict.DEAD_LETTERED:
-        row.pop("reason", None)
-        row.pop("digest", None)  # of the verdict's bytes, which hold the reason
-    return orjson.dumps({**row, "scope": scope}, option=orjson.OPT_SORT_KEYS).decode()
+    if row.get("node") == "Event" and row["props"].get("verdict") == Verdict.DEAD_LETTERED:
+        row["props"].pop("reason", None)
+        row["props"].pop("digest", None)  # of the verdict's bytes, which hold the reason
+    return orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def verdicts(driver: Driver, database: str) -> dict[tuple[str, str, str], str]:

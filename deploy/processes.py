@@ -28,9 +28,6 @@ if sys.platform == "win32":
 else:
     _DETACHED = 0
 
-# Popen warns when it is forgotten before its process ended; ours are meant to go on without us.
-_LET_GO: list[subprocess.Popen[bytes]] = []
-
 HealthCheck = Callable[[], Awaitable[str | None]]
 """Says None if the part does its work, else in a few words why not."""
 
@@ -61,6 +58,13 @@ class PartRecord:
     stop_timeout: float
 
 
+class _Part(subprocess.Popen[bytes]):
+    """A process that is meant to go on without us: that it is forgotten before it ends is no fault to warn of."""
+
+    def __del__(self, *_: object, **__: object) -> None:
+        pass
+
+
 class ProcessTable:
     """The parts that were started from one data directory."""
 
@@ -88,7 +92,7 @@ class ProcessTable:
             log.replace(log.with_suffix(".log.1"))
         try:
             with log.open("wb") as output:
-                child = subprocess.Popen(  # noqa: S603 - the command is our own
+                child = _Part(  # the command is our own
                     spec.argv,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -101,7 +105,6 @@ class ProcessTable:
             self.forget(spec.name)
             raise StackError(f"{spec.name} can't be started: {error}. The command was: {spec.argv[0]}") from error
         self._children[spec.name] = child
-        _LET_GO.append(child)
         started = psutil.Process(child.pid).create_time()
         record = PartRecord(spec.name, child.pid, started, token, str(log), dict(spec.ports), spec.stop_timeout)
         self._write(record)

@@ -45,8 +45,6 @@ def main() -> int:
     except MemstreamError as error:
         Console(stderr=True).print(f"{error}\nLogs are in {home}", style="red", markup=False)
         return 1
-    for outcome in outcomes:
-        _show(outcome, console)
     if told.json is not None:
         told.json.write_bytes(orjson.dumps([asdict(one) for one in outcomes], option=orjson.OPT_INDENT_2))
     bad = [outcome.seed for outcome in outcomes if outcome.wrong]
@@ -68,11 +66,13 @@ async def _run(plans: Sequence[Plan], home: Path, console: Console) -> list[Outc
 
 
 async def _run_one(plan: Plan, stack: OwnStack, folder: Path, console: Console) -> Outcome:
-    """The outcome of a run, also where it came to no end."""
+    """The outcome of a run, also where it came to no end, shown as soon as it is there."""
     try:
-        return await run(plan, stack, folder, console.print)
+        outcome = await run(plan, stack, folder, console.print)
     except AssertionError as error:
-        return Outcome(plan.seed, wrong=[str(error)])
+        outcome = Outcome(plan.seed, wrong=[str(error)])
+    _show(outcome, console)
+    return outcome
 
 
 def _show(outcome: Outcome, console: Console) -> None:

@@ -106,6 +106,17 @@ def test_a_short_answer_is_completed_from_its_question() -> None:
     assert [(a.subject.name, a.predicate, a.used) for a in answer] == [("user", "lives_in", ("m1",))]
 
 
+def test_a_name_that_was_given_in_full_before_rests_on_the_message_that_gave_it() -> None:
+    """As in "Anna" and "she" after "Anna Kowalska": without that message nobody knows the name that is written down."""
+    full, short, she = read("Anna Kowalska is a nurse.", "Anna lives in Porto.", "She works at Kelda Systems.")
+    assert not any(mention.used for mention in full.mentions)
+    named = [mention.used for mention in short.mentions if mention.entity.name == "Anna Kowalska"]
+    assert named == [("m1",)]
+    assert all("m1" in said.used for said in short.assertions)
+    assert she.assertions
+    assert all(set(said.used) == {"m1", "m2"} for said in she.assertions)
+
+
 def test_pronouns_mean_the_last_fitting_entity_of_the_session() -> None:
     """As in "She" is the woman named before, and the fact names the message that named her."""
     said = read("My sister Anna called.", "She lives in Porto.")[1].assertions

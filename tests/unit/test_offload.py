@@ -91,3 +91,19 @@ def test_many_writers_of_one_result_agree(store: OffloadStore, tmp_path: Path) -
     assert len(handles) == 1
     assert store.fetch(handles.pop()) == DATA
     assert len(files(tmp_path)) == 1
+
+
+def test_what_is_deleted_is_gone_and_all_that_a_scope_has_is_listed(store: OffloadStore) -> None:
+    """Deleting twice is deleting once; another scope's bytes stay; a foreign handle deletes nothing."""
+    first, second = store.put("acme/a", DATA), store.put("acme/a", DATA[1:])
+    other = store.put("acme/b", DATA)
+    assert store.all("acme/a") == sorted([first, second])
+    store.delete(first)
+    store.delete(first)
+    assert store.all("acme/a") == [second]
+    assert store.fetch(other) == DATA
+    assert store.all("acme/none") == []
+    with pytest.raises(OffloadMissing, match="erased"):
+        store.fetch(first)
+    with pytest.raises(InvalidInput, match="no handle"):
+        store.delete("../../etc/passwd")

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiokafka import AIOKafkaProducer, ConsumerRecord
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.admin import NewTopic
 from neo4j import Driver
 
 from chaos.fleet import Fleet
 from chaos.graphs import reached
-from memstream.schemas.topics import EVENT_TOPICS, Topic
+from memstream.schemas.topics import EVENT_TOPICS, TOPICS, Topic
 from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
 from memstream.streams.broker import admin_client
@@ -26,18 +26,19 @@ _LAST = 12  # of the last offsets of a partition some are markers of transaction
 
 async def copy_events(chaotic: Settings, calm: Settings) -> int:
     """The event topics, record by record with place and append time, so that their patches must be the same bytes."""
-    await create_topics(calm)
+    # a copy carries the append time of the first appearance, so its topics keep the time that they are given
+    topics = [
+        NewTopic(
+            topic.named(calm.topic_prefix),
+            calm.partitions,
+            1,
+            topic_configs={**TOPICS[topic].broker_config(), "message.timestamp.type": "CreateTime"},
+        )
+        for topic in EVENT_TOPICS
+    ]
     async with admin_client(calm) as admin:
-        resources = [
-            ConfigResource(
-                ConfigResourceType.TOPIC,
-                topic.named(calm.topic_prefix),
-                # a copy carries the append time of the first appearance
-                {"message.timestamp.type": "CreateTime", "max.message.bytes": "1064000", "retention.ms": "-1"},
-            )
-            for topic in EVENT_TOPICS
-        ]
-        await admin.alter_configs(resources)
+        await admin.create_topics(topics)
+    await create_topics(calm)
     copied = 0
     async with AIOKafkaProducer(**kafka_options(calm), acks="all", enable_idempotence=True) as producer:
         for topic in EVENT_TOPICS:
@@ -63,6 +64,7 @@ async def _copy(producer: AIOKafkaProducer, topic: str, partition: int, records:
     ]
     acks = await asyncio.gather(*sent)
     assert [ack.offset for ack in acks] == [record.offset for record in records], f"{topic} was copied with gaps"
+    assert all(ack.timestamp_type == 0 for ack in acks), f"{topic} did not keep the times of its records"
     return len(acks)
 
 

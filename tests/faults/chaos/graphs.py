@@ -34,11 +34,11 @@ class Contents:
         """One hash over it."""
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
 
-    def differences(self, other: Contents, most: int = 6) -> list[str]:
+    def differences(self, other: Contents, most: int = 4) -> list[str]:
         """The first lines that only one of the two has; none where they are equal."""
         mine, theirs = Counter(self.lines), Counter(other.lines)
-        only_mine = [f"- {line[:600]}" for line in (mine - theirs).elements()]
-        only_theirs = [f"+ {line[:600]}" for line in (theirs - mine).elements()]
+        only_mine = [f"- {line[:400]}" for line in (mine - theirs).elements()]
+        only_theirs = [f"+ {line[:400]}" for line in (theirs - mine).elements()]
         return [*only_mine[:most], *only_theirs[:most]]
 
 

@@ -39,7 +39,7 @@ def create_extractor(name: str = "spacy", **settings: Any) -> Extractor:
     extractor: Extractor = create(**settings)
     if extractor.generation <= REFUSED_GENERATION:
         raise SettingsError(
-            f"extractor {name!r} has generation {extractor.generation}: begin with {REFUSED_GENERATION + 1}, what was refused "
-            "ranks below"
+            f"extractor {name!r} has generation {extractor.generation}: begin with {REFUSED_GENERATION + 1}, what was "
+            "refused ranks below"
         )
     return extractor

@@ -84,7 +84,7 @@ class Session:
             return cls()
         return cls(
             turn=raw["t"],
-            known=[Known(*row) if len(row) > _PLAIN_ROW else Known(*row, origin=row[4]) for row in raw["k"]],
+            known=[Known(*row, *([] if len(row) > _PLAIN_ROW else [row[4]])) for row in raw["k"]],
             question=Question(*raw["q"]) if raw["q"] else None,
             guesses=raw["g"],
             facts=raw["f"],

@@ -250,9 +250,7 @@ def test_a_failure_has_the_signature_of_its_kind(project_event: Project) -> None
 
 def test_feedback_names_what_it_is_of(project_event: Project) -> None:
     """A recall keeps its items; a rating hangs on what is rated."""
-    served = project_event(
-        "recalled", {"recall_id": "r1", "query": "where?", "items": [{"kind": "fact", "id": "f1"}]}
-    )
+    served = project_event("recalled", {"recall_id": "r1", "query": "where?", "items": [{"kind": "fact", "id": "f1"}]})
     assert orjson.loads(one(served, Label.RECALL, "served").props["items"]) == [{"kind": "fact", "id": "f1", "rank": 1}]
     rated = project_event(
         "rated", {"recall_id": "r1", "used": ["f1"], "reward": 1.0, "target": {"kind": "trace", "id": "t1"}}

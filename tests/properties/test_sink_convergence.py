@@ -94,7 +94,7 @@ def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int]) -> list[str]:
     return graph.dump()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), log=logs())
 def test_any_order_any_duplicates_any_batches_give_one_graph(
     graph: World, data: st.DataObject, log: list[Patch]

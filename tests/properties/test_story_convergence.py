@@ -64,7 +64,7 @@ def test_the_story_has_events_of_all_kinds(told: list[bytes]) -> None:
 
 
 @settings(
-    max_examples=70, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(data=st.data())
 def test_any_choice_in_any_order_over_any_partitions_and_sinks(

@@ -88,7 +88,7 @@ async def test_memory_is_bounded_while_thousands_wait(
         return await _patched(own_settings, EVENTS + 50)
 
     await until(all_patched, 120, f"extraction goes on; the worker said {worker.said()[-2000:]}", every=0.5)
-    assert not await ready(own_settings.metrics_port_sink)
+    await until(lambda: _waits(own_settings.metrics_port_sink), 60, "the sink says that it is not ready")
     assert worker.alive
     assert await lag_of(own_settings, "sink", Topic.PATCHES) >= EVENTS
     assert peak.keys() == before.keys(), "no process was replaced"
@@ -98,6 +98,10 @@ async def test_memory_is_bounded_while_thousands_wait(
     await line.up()
     await until(lambda: ready(own_settings.metrics_port_sink), 60, "the sink goes on")
     assert await worker.stop(60) == 0
+
+
+async def _waits(port: int) -> bool:
+    return not await ready(port)
 
 
 async def _patched(settings: Settings, count: int) -> bool:

@@ -18,7 +18,7 @@ SEED = int(os.environ.get("CHAOS_SEED", "11"))
 async def test_chaos_loses_nothing_and_changes_nothing(stack: Settings, tmp_path: Path) -> None:
     """Acked events are in the graph or in the dead letters, and the graph is the one that peace makes of the same log.
 
-    Kafka, Neo4j, workers of both stages and their children are killed, a sink sleeps past its session and wakes up,
+    Kafka, Neo4j, a sink and extraction children are killed, a sink sleeps past its session and wakes up,
     connections break in the middle of transactions, workers come.
     """
     own = OwnStack(tmp_path / "stack", stack.jars_dir, partitions=3)

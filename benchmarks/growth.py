@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.figures import Aim, Figure, Section
-from benchmarks.sink import timed, wipe
+from benchmarks.sink import origin_of, patch_of, timed
+from benchmarks.wipe import wipe_store
 from memstream.extractors.dims import dimensions_of
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion, Extraction, Mention
-from memstream.schemas.ids import event_key, order_key
-from memstream.schemas.patch import Label, Origin, Patch
+from memstream.schemas.patch import Label, Patch
 from memstream.schemas.topics import record_key
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
@@ -66,30 +66,14 @@ class _Log:
         self.next += 1
         text = f"2026-03-{1 + number // 86_400:02d}T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}"
         moment, event = f"{text}.000000Z", f"event-{number}"
-        key = event_key(self.scope, GROWTH, event)
-        origin = Origin(
-            scope=self.scope,
-            source=GROWTH,
-            id=event,
-            key=key,
-            type="message",
-            topic="conversation",
-            partition=0,
-            offset=number,
-            time=moment,
-            recorded_at=moment,
-            order=order_key(moment, None, GROWTH, event),
-        )
+        origin = origin_of(self.scope, GROWTH, event, moment, number)
         rows = Rows(origin)
         props = {"event_id": event, "source": GROWTH, "role": "user", "text": f"said {number}", "time": moment}
-        ref = rows.own(Ref(Label.MESSAGE, key), props | {"order": origin.order}, None)
+        ref = rows.own(Ref(Label.MESSAGE, origin.key), props | {"order": origin.order}, None)
         ends = dict.fromkeys(one for fact in said for one in (fact.subject, fact.object) if isinstance(one, EntityName))
         mentions = tuple(Mention(one, one.name, 0, len(one.name)) for one in ends)
         add_extraction(rows, Extraction(mentions=mentions, assertions=tuple(said)), ref)
-        return Patch(
-            generation=1, extractor=GROWTH, origin=origin, nodes=rows.nodes, edges=rows.edges,
-            assertions=tuple(rows.assertions),
-        )  # fmt: skip
+        return patch_of(origin, rows)
 
     def apply(self, made: Sequence[Patch]) -> None:
         """One batch."""
@@ -143,7 +127,7 @@ def _graph(store: Store, sizes: Sequence[int]) -> dict[int, float]:
                 facts += len(said)
             costs[size] = _probe(log, partial(_anything, pick, facts // 2))
     finally:
-        wipe(store, (log.scope,), log.topic)
+        wipe_store(store, (log.scope,), log.topic)
     return costs
 
 
@@ -159,7 +143,7 @@ def _slot(store: Store, sizes: Sequence[int], places: int) -> dict[int, float]:
                 filled += len(said)
             costs[size] = _probe(log, lambda number: _lives(0, number % places))
     finally:
-        wipe(store, (log.scope,), log.topic)
+        wipe_store(store, (log.scope,), log.topic)
     return costs
 
 

@@ -19,6 +19,7 @@ from aiokafka import AIOKafkaProducer
 from benchmarks import lineage as own
 from benchmarks import sink as bare
 from benchmarks.figures import Aim, Figure, Section
+from benchmarks.wipe import wipe_store
 from memstream.extractors.dims import dimensions_of
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
@@ -120,7 +121,7 @@ async def _replayed(stack: Settings, batches: int, dims: int) -> Row:
                     await course.part(graph, number)
             finally:
                 await asyncio.to_thread(
-                    bare.wipe, store, (f"{course.root}/replay", f"{course.root}/bare"), course.topic
+                    wipe_store, store, (f"{course.root}/replay", f"{course.root}/bare"), course.topic
                 )
     return {**_rates(course.took), "seconds": course.took}
 
@@ -140,7 +141,7 @@ def _dropped(stack: Settings, batches: int) -> Row:
                     records = bare.records(made, (2 * number + turn) * _BATCH)
                     took[name].append(bare.timed(partial(graph.apply, topic, 0, records)))
         finally:
-            bare.wipe(store, (scope,), topic)
+            wipe_store(store, (scope,), topic)
     return {**_rates(took), "seconds": took}
 
 

@@ -20,6 +20,7 @@ from typing import Any, cast
 from neo4j import ManagedTransaction
 
 from benchmarks.figures import Aim, Figure, Section
+from benchmarks.wipe import wipe_store
 from memstream.extractors.dims import dimensions_of
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion, Extraction, Mention
 from memstream.schemas.ids import event_key, order_key
@@ -98,7 +99,7 @@ def _measure(store: Store, batches: int, dims: int) -> Row:
             took["bare"].append(timed(partial(bare.send, store)))
             rows += bare.size
     finally:
-        wipe(store, (ours, theirs), topic)
+        wipe_store(store, (ours, theirs), topic)
     rates = {name: (len(times) - _WARM_UP) * _BATCH / sum(times[_WARM_UP:]) for name, times in took.items()}
     return {**rates, "seconds": took, "rows": rows / _BATCH / (batches + _WARM_UP)}
 
@@ -178,21 +179,8 @@ def patches(scope: str, number: int, dims: int) -> list[Patch]:
 def _message(scope: str, number: int, dims: int, pick: random.Random) -> Patch:
     time_text = f"2026-03-01T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}.{number:06d}Z"
     event, session = f"event-{number}", f"session-{number // _SESSION}"
-    key = event_key(scope, NAME, event)
-    origin = Origin(
-        scope=scope,
-        source=NAME,
-        id=event,
-        key=key,
-        type="message",
-        topic="conversation",
-        partition=0,
-        offset=number,
-        time=time_text,
-        recorded_at=time_text,
-        order=order_key(time_text, None, NAME, event),
-        session_id=session,
-    )
+    origin = origin_of(scope, NAME, event, time_text, number, session=session)
+    key = origin.key
     rows = Rows(origin)
     home = pick.randrange(_PEOPLE)
     person, place = f"Person {home}", f"Place {home % _PLACES if pick.random() < 0.9 else pick.randrange(_PLACES)}"
@@ -208,26 +196,34 @@ def _message(scope: str, number: int, dims: int, pick: random.Random) -> Patch:
     said = (ExtractedAssertion(who, predicate, where),) if pick.random() < 0.6 else ()
     mentions = (Mention(who, person, 0, len(person)), Mention(where, place, 40, 40 + len(place)))
     add_extraction(rows, Extraction(mentions=mentions, assertions=said), ref)
+    return patch_of(origin, rows)
+
+
+def origin_of(scope: str, name: str, event: str, moment: str, number: int, *, session: str | None = None) -> Origin:
+    """The origin of a benchmark's message: recorded when it was said, its number is its offset."""
+    return Origin(
+        scope=scope,
+        source=name,
+        id=event,
+        key=event_key(scope, name, event),
+        type="message",
+        topic="conversation",
+        partition=0,
+        offset=number,
+        time=moment,
+        recorded_at=moment,
+        order=order_key(moment, None, name, event),
+        session_id=session,
+    )
+
+
+def patch_of(origin: Origin, rows: Rows) -> Patch:
+    """The patch of a benchmark's message."""
     return Patch(
         generation=1,
-        extractor=NAME,
+        extractor=origin.source,
         origin=origin,
         nodes=rows.nodes,
         edges=rows.edges,
         assertions=tuple(rows.assertions),
     )
-
-
-def wipe(store: Store, scopes: Sequence[str], topic: str) -> None:
-    """Remove these scopes, and the offsets of a topic."""
-    with store.driver.session(database=store.database) as session:
-        for label in LABELS:
-            text = (
-                f"UNWIND $scopes AS scope MATCH (n:{label} {{scope: scope}}) WHERE n.id IS NOT NULL "
-                "CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS"
-            )
-            session.run(cast(Any, text), scopes=list(scopes)).consume()
-        session.run("UNWIND $scopes AS scope MATCH (s:Scope {scope: scope}) DELETE s", scopes=list(scopes)).consume()
-        for label in ("StreamOffset", "Outbox"):
-            text = f"MATCH (o:{label} {{topic: $topic}}) WHERE o.partition IS NOT NULL DELETE o"
-            session.run(cast(Any, text), topic=topic).consume()

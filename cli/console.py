@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import orjson
 from rich.console import Console
+
+from memstream.schemas.errors import InvalidInput
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -16,6 +19,16 @@ def print_json(value: Any) -> None:
     """Print a value as JSON for programs: keys in their order, indented, dataclasses and pydantic models included."""
     sys.stdout.buffer.write(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()
+
+
+def read_bytes(file: str) -> bytes:
+    """What a file has, or standard input for `-`. Raises InvalidInput where it can't be read."""
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be read: {error.strerror}") from error
 
 
 def _plain(value: Any) -> Any:

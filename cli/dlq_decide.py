@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import err, out, print_json, read_bytes
 from memstream.cli.dlq_options import Reason, Scope, Since, Until, name_of, wanted_of
 from memstream.cli.editor import edited
 from memstream.schemas.errors import InvalidInput, TopicMismatch
@@ -66,7 +64,7 @@ def retry(  # noqa: PLR0917 - options of a command
     message_of: Callable[[Filed], Message] = lambda letter: untouched(letter, anyway=anyway)  # noqa: E731
     if file is not None or edit:
         letter = asyncio.run(_only(settings, wanted))
-        document = edited(as_document(letter)) if file is None else _read(file)
+        document = edited(as_document(letter)) if file is None else read_bytes(file)
         message = corrected(letter, document)
         message_of = lambda _: message  # noqa: E731
     done = asyncio.run(_decide(settings, wanted, Decision.RETRIED, note, message_of, wait))
@@ -155,15 +153,6 @@ async def _letters(settings: Settings, wanted: Wanted) -> AsyncIterator[Filed]:
     if missing:
         names = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(missing))
         raise InvalidInput(f"There is no dead letter {names}: `memstream dlq list --all` shows which there are")
-
-
-def _read(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{file} can't be read: {error.strerror}") from error
 
 
 def _tell_retried(done: _Done, as_json: bool) -> None:

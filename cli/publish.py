@@ -15,7 +15,7 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import err, out, print_json, read_bytes
 from memstream.client import AsyncPublisher, Pending, Receipt
 from memstream.client.importers import FORMATS, Problem, Recording, Report, importer
 from memstream.client.importers.jsonl import RawLine, all_lines
@@ -117,7 +117,7 @@ def _publish_file(job: Job, file: str, form: str | None) -> None:
         raise InvalidInput("--raw goes with --format events")
     settings = load()
     name = job.dataset or (Path(file).stem if file != "-" else "stdin")
-    data = _read(file)
+    data = read_bytes(file)
     if not data.strip():
         err.print(f"[yellow]Note:[/] {'standard input' if file == '-' else escape(file)} is empty.", soft_wrap=True)
     recording = Recording(data, name, job.scope or "", job.source, job.session, job.agent, job.user)
@@ -131,15 +131,6 @@ def _publish_file(job: Job, file: str, form: str | None) -> None:
     items = (all_lines if job.raw else read)(recording, Report())
     total = report.events + (len(report.problems) if job.raw else 0)
     _finish(job, asyncio.run(_send(settings, job, items, total)), report, settings)
-
-
-def _read(file: str) -> bytes:
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{file} can't be read: {error.strerror}") from error
 
 
 def _refuse(problems: list[Problem], good: int) -> None:

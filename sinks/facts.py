@@ -42,7 +42,7 @@ def write_facts(writer: Writer, patches: Sequence[Incoming], touched: Slots) -> 
     new = {(o.scope, row.id): assertion_props(o, row) for o in patches for row in o.patch.assertions}
     news = {(o.scope, row.id): _retraction_props(o, row) for o in patches for row in o.patch.retractions}
     taken: dict[SlotKey, list[Row]] = {}
-    slots = _gather(writer, patches, new, taken, touched)
+    slots = _gather(writer, patches, (new, news), taken, touched)
     plan = Plan()
     for slot in fold_slots(writer, slots, taken) if slots else ():
         _compare(slot, plan)
@@ -51,10 +51,10 @@ def write_facts(writer: Writer, patches: Sequence[Incoming], touched: Slots) -> 
 
 
 def _gather(
-    writer: Writer, patches: Sequence[Incoming], new: Rows, taken: dict[SlotKey, list[Row]], touched: Slots
+    writer: Writer, patches: Sequence[Incoming], said: tuple[Rows, Rows], taken: dict[SlotKey, list[Row]], slots: Slots
 ) -> Slots:
     """The slots of a batch with what it says of each; what it takes back goes to `taken`, by slot."""
-    slots = touched
+    new, news = said
     elsewhere: list[tuple[Row, Cause]] = []
     for one in patches:
         cause = Cause(one.offset, one.patch.origin.id)
@@ -63,7 +63,7 @@ def _gather(
             slot.kind = row.kind
             slot.said[row.id] = Assertion(new[one.scope, row.id])
         for retraction in one.patch.retractions:
-            props = _retraction_props(one, retraction)
+            props = news[one.scope, retraction.id]
             if retraction.assertion is not None:
                 elsewhere.append((props, cause))
             elif retraction.slot is not None:
@@ -90,7 +90,7 @@ def _find(
     for row in writer.run(SLOT_OF, rows=asked) if asked else ():
         props, cause = named[row["i"]]
         key = SlotKey(props["scope"], row["slot"])
-        slot_in(slots, key, cause).touch(cause, row["kind"], row["place"])
+        slot_in(slots, key, cause).touch(row["kind"], row["place"])
         taken.setdefault(key, []).append(props)
 
 

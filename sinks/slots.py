@@ -143,15 +143,10 @@ class Slot:
         """What its versions are: facts or preferences; both where nothing tells which."""
         return list(LABELS.values()) if self.kind is None else [LABELS[self.kind]]
 
-    def touch(self, cause: Cause, kind: str | None, place: str | None) -> None:
-        """Something of it changes, at a place or anywhere (None). The last event counts."""
-        if self.cause.at < cause.at:
-            self.cause = cause
-        self.kind = AssertionKind(kind) if kind is not None else self.kind
-        if place is None:
-            self.whole = True
-        else:
-            self.places.append(place)
+    def touch(self, kind: str, place: str) -> None:
+        """An assertion of this kind, at this place, went or came back."""
+        self.kind = AssertionKind(kind)
+        self.places.append(place)
 
 
 Slots = dict[SlotKey, Slot]

@@ -251,7 +251,7 @@ def _forget_said(writer: Writer, made: Sequence[Made], out: Unfolded) -> None:
         taken = said[row["i"]][0]
         key = SlotKey(taken.event.scope, row["slot"])
         slot = slot_in(out.facts, key, taken.cause)
-        slot.touch(taken.cause, row["kind"], row["place"])
+        slot.touch(row["kind"], row["place"])
         if taken.forget:
             out.since[key] = min(row["at"], out.since.get(key, row["at"]))
         if row["run"] is not None:
@@ -272,7 +272,7 @@ def _forget_retractions(writer: Writer, made: Sequence[Made], out: Unfolded) -> 
     rows = [{"i": i, "scope": scope, "id": one} for i, (scope, one, _) in enumerate(named)]
     for row in writer.run(SLOT_OF, rows=rows) if rows else ():
         scope, _, cause = named[row["i"]]
-        slot_in(out.facts, SlotKey(scope, row["slot"]), cause).touch(cause, row["kind"], row["place"])
+        slot_in(out.facts, SlotKey(scope, row["slot"]), cause).touch(row["kind"], row["place"])
 
 
 def _label(labels: Iterable[str]) -> Label | None:

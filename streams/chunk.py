@@ -139,7 +139,7 @@ class ChunkWorker:
             self._embedder.embed([_INNOCENT.text])
         except TransientError:
             raise
-        except Exception as broken:
+        except Exception as broken:  # whatever it is: the models are broken, and say so at any text
             raise FatalError(f"the models fail at any text, first with {_told(error)}") from broken
 
     def _session(self, work: SessionWork) -> _Session:

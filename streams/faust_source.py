@@ -156,7 +156,7 @@ class FaustSource:
             try:
                 async for batch in self._batches(stream):
                     await take(batch)
-            except Exception as error:
+            except Exception as error:  # goes on as it is; faust alone would only log it
                 self.fail(error)
                 raise
 

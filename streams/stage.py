@@ -47,7 +47,7 @@ async def _run(settings: Settings, run: RunStage, instance: str, until_eof: bool
     code = 1
     try:
         code = await _guarded(settings, run, instance, until_eof)
-    except Exception:
+    except Exception:  # the last border of the process: told in the log and by the exit code
         log.exception("stage_failed")
     finally:
         sys.stderr.flush()
@@ -71,7 +71,7 @@ async def _guarded(settings: Settings, run: RunStage, instance: str, until_eof: 
     except MemstreamError as error:
         log.critical("stage_failed", kind=type(error).__name__, why=str(error))
         return 1
-    except Exception as error:
+    except Exception as error:  # a bug is fatal: told, and the supervisor starts the stage again
         log.exception("stage_failed", kind=type(error).__name__, why=str(error))
         return 1
     log.info("stopped")

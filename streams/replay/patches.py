@@ -136,7 +136,7 @@ class PatchReplay:
                         await self._apply(tp, sink, records)
                 before, at = at, await consumer.position(tp)
                 self._meter.add(min(at, end) - min(before, end))
-        except BaseException:
+        except BaseException:  # goes on as it is; the other partitions end with it, also where it is called off
             stops[1].set()
             raise
         while not any(stop.is_set() for stop in stops) and await sink.erase_on():

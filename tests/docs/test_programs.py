@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from stage_processes import StageProcess, environment, ready, until
+from stage_processes import StageProcess, all_ready, environment
 
 from memstream.settings import Settings
 from memstream.streams.topics_admin import create_topics
@@ -36,12 +36,7 @@ async def service(own_settings: Settings, scope: str, tmp_path: Path) -> AsyncIt
     )
     workers = await StageProcess.supervised(tmp_path / "workers.log", env)
     served = await StageProcess.command(("serve",), tmp_path / "serve.log", env)
-    ports = (own_settings.query_port, own_settings.metrics_port_extract, own_settings.metrics_port_sink)
-
-    async def all_ready() -> bool:
-        return all([await ready(port) for port in ports])
-
-    await until(all_ready, 180, f"all is ready: {workers.said()[-1000:]} {served.said()[-1000:]}")
+    await all_ready(own_settings, workers, served)
     yield env
     # uvicorn ends cleanly and then lets the signal have its way
     assert [await workers.stop(), await served.stop()] == [0, -signal.SIGTERM]

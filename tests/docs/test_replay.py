@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from own_neo4j import OwnNeo4j
 from replays import Graph
-from stage_processes import StageProcess, environment, ready, until
+from stage_processes import StageProcess, all_ready, environment
 
 from memstream.deploy import stackfile
 from memstream.deploy.ports import any_free
@@ -70,12 +70,7 @@ async def env(own_settings: Settings, own_neo4j: OwnNeo4j, tmp_path: Path) -> As
     )
     workers = await StageProcess.supervised(tmp_path / "workers.log", told)
     served = await StageProcess.command(("serve",), tmp_path / "serve.log", told)
-    ports = (own_settings.query_port, own_settings.metrics_port_extract, own_settings.metrics_port_sink)
-
-    async def all_ready() -> bool:
-        return all([await ready(port) for port in ports])
-
-    await until(all_ready, 180, f"all is ready: {workers.said()[-1000:]} {served.said()[-1000:]}")
+    await all_ready(own_settings, workers, served)
     yield told
     await workers.stop()
     await served.kill()

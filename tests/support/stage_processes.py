@@ -104,3 +104,13 @@ async def ready(port: int) -> bool:
             return (await client.get(f"http://127.0.0.1:{port}/ready")).status_code == 200
     except httpx.HTTPError:
         return False
+
+
+async def all_ready(settings: Settings, workers: StageProcess, served: StageProcess) -> None:
+    """Wait until both stages and the query service do their work. Fails with what they have logged."""
+    ports = (settings.query_port, settings.metrics_port_extract, settings.metrics_port_sink)
+
+    async def each_ready() -> bool:
+        return all([await ready(port) for port in ports])
+
+    await until(each_ready, 180, f"all is ready: {workers.said()[-1000:]} {served.said()[-1000:]}")

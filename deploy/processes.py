@@ -207,9 +207,11 @@ def _living(record: PartRecord) -> psutil.Process | None:
 def _token_of(process: psutil.Process) -> str | None:
     """The token, empty if it has none, None if that can't be seen."""
     try:
-        return process.environ().get(TOKEN_VARIABLE, "")
+        environ = process.environ()
     except (psutil.AccessDenied, OSError):
         return None  # another user's process, or a system that doesn't tell
+    # for a moment after its start a process shows no variable at all: Linux fills them in late in execve
+    return environ.get(TOKEN_VARIABLE, "") if environ else None
 
 
 def _carriers(token: str) -> list[psutil.Process]:

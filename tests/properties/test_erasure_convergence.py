@@ -33,18 +33,18 @@ def graph(stack: Settings) -> Iterator[World]:
 
 
 def told_of(number: int, pick: random.Random, recorded: int, generation: int) -> Told:
-    """One event: something said, maybe by the help of others; a card that rests on others; or an erasure."""
+    """One event: something said, maybe by the help of others of its session; a card that rests on any; or an erasure."""
     told = Told(
         SCOPE,
         f"e{number}",
         number,
-        session=pick.choice(("s1", "s2")),
+        session=("s1", "s2")[number % 2],
         subject=pick.choice((None, "u1")),
         generation=generation,
         recorded=recorded,
         offset=recorded,
     )
-    helped = [f"e{pick.randrange(8)}"] if pick.random() < 0.5 else []
+    helped = [f"e{pick.randrange(number % 2, 8, 2)}"] if pick.random() < 0.5 else []
     kind = pick.choices(("said", "card", "erasure"), (6, 2, 3))[0]
     if kind == "card":
         props = {"title": f"card {number}", "evidence": [f"e{pick.randrange(8)}", "a ticket"]}

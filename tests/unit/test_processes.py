@@ -83,6 +83,17 @@ def test_the_part_lives_in_a_session_of_its_own(table: ProcessTable) -> None:
     assert os.getsid(family[0].pid) != os.getsid(0)
 
 
+def test_a_part_is_living_from_the_moment_of_its_start(table: ProcessTable) -> None:
+    """Looked for at once, while the system may not show its environment yet, a part that was started is found."""
+    spec = PartSpec("part", ("sleep", "600"), _well, stop_timeout=10.0)
+    for _ in range(100):
+        table.start(spec)
+        process = table.process("part")
+        assert process is not None
+        process.kill()
+        table.stop("part")
+
+
 def test_a_part_that_ignores_term_is_killed(table: ProcessTable) -> None:
     """After the grace KILL ends leader and descendants."""
     family = _started_family(table, "signal.signal(signal.SIGTERM, signal.SIG_IGN)", stop_timeout=0.5)

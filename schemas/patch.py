@@ -146,7 +146,8 @@ class NodeRow(Model):
 class EdgeRow(Model):
     """An edge that this event alone makes. Both ends are made as stubs where they are not there yet.
 
-    `used` are the keys of events of the same session without which it could not be read: where one is erased, the edge goes.
+    `used` are the keys of events of the same session without which it could not be read: where one is erased, the
+    edge goes.
     """
 
     type: Edge

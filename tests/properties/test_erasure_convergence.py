@@ -33,7 +33,7 @@ def graph(stack: Settings) -> Iterator[World]:
 
 
 def told_of(number: int, pick: random.Random, recorded: int, generation: int) -> Told:
-    """One event: something said, maybe by the help of others of its session; a card that rests on any; or an erasure."""
+    """One event: something said, maybe by the help of others of its session; a card that rests on any; an erasure."""
     told = Told(
         SCOPE,
         f"e{number}",

@@ -8,7 +8,7 @@ below its scope is kept once in each partition of the patches, for the scopes th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.ids import hash_of
@@ -140,10 +140,9 @@ def covered(tx: Runs, place: Place, events: Sequence[Known]) -> set[int]:
     asked = {scope for one in events for scope in (one.scope, *above(one.scope))}
     flagged = {row["scope"] for row in run(tx, ANY, scopes=sorted(asked))} if asked else set()
     keys: dict[tuple[str, str], list[Known]] = {}
-    for one in events:
-        for scope, kept in keys_of(place, one):
-            if scope in flagged:
-                keys.setdefault((scope, kept), []).append(one)
+    for one in events if flagged else ():
+        for scope, kept in keys_of(place, one, flagged):
+            keys.setdefault((scope, kept), []).append(one)
     if not keys:
         return set()
     by_id: dict[str, list[Known]] = {}
@@ -153,16 +152,16 @@ def covered(tx: Runs, place: Place, events: Sequence[Known]) -> set[int]:
     return {one.mark for row in rows for one in by_id[row["id"]] if one.first <= row["until"]}
 
 
-def keys_of(place: Place, one: Known) -> Iterable[tuple[str, str]]:
-    """Scope and id of every erasure that would reach this event."""
+def keys_of(place: Place, one: Known, flagged: Collection[str]) -> Iterable[tuple[str, str]]:
+    """Scope and id of every erasure that would reach this event, in those scopes that have any."""
     names = [(kind, name) for kind in (ErasureKind.EVENT, ErasureKind.MESSAGE) for name in (one.key, one.event_id)]
     names += [(ErasureKind.ENTITY, entity) for entity in one.entities]
     wide = [(ErasureKind.SCOPE, "")]
     wide += [(ErasureKind.SESSION, one.session)] if one.session is not None else []
     wide += [(ErasureKind.USER, one.subject)] if one.subject is not None else []
-    for kind, named in (*names, *wide):
+    for kind, named in (*names, *wide) if one.scope in flagged else ():
         yield one.scope, own_id(one.scope, kind, named)
-    for scope in above(one.scope):
+    for scope in (scope for scope in above(one.scope) if scope in flagged):
         for kind, named in wide:
             yield scope, below_id(place, scope, kind, named)
 

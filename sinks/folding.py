@@ -8,6 +8,7 @@ from typing import Any
 from memstream.folds.facts import Said
 from memstream.folds.resume import Ask, At, Before, Changed, Kept, Refolded, RunsFrom, SaidFrom, refold, taken_up
 from memstream.sinks.slots import (
+    BEGUN,
     LAST_LEAD,
     LAST_TURN,
     RUNS_AT,
@@ -31,6 +32,7 @@ def fold_slots(writer: Writer, slots: Slots, news: Mapping[SlotKey, Sequence[Row
     """Fold these slots with what their `said` has of this batch, and the batch's retractions of each (`news`)."""
     in_order = [slots[key] for key in sorted(slots)]
     _read_taken_back(writer, in_order, news)
+    _read_begun(writer, in_order)
     new: dict[SlotKey, list[Said]] = {}
     said = [(slot, one) for slot in in_order for one in slot.said.values()]
     for slot, one in _standing(writer, said):
@@ -63,10 +65,12 @@ def _answers(writer: Writer, asks: Sequence[tuple[Slot, Ask]]) -> list[list[Any]
     answers: list[list[Any]] = [[] for _ in asks]
     runs: list[tuple[dict[str, Statement], int, Row]] = []
     said: list[tuple[int, Row]] = []
-    for i, (_, ask) in enumerate(asks):
+    for i, (slot, ask) in enumerate(asks):
         match ask:
             case SaidFrom(place):
                 said.append((i, {"place": place}))
+            case _ if not slot.begun:  # most slots of a batch are new: nothing to look up
+                continue
             case RunsFrom(place):
                 runs.append((RUNS_FROM, i, {"place": place}))
             case At(turns):
@@ -127,6 +131,18 @@ def _standing(writer: Writer, found: Sequence[tuple[Slot, Assertion]]) -> list[t
         else:
             left.append((slot, one))
     return left
+
+
+def _read_begun(writer: Writer, slots: list[Slot]) -> None:
+    """Whether any version of these slots stands."""
+    for label, what in BEGUN.items():
+        rows = [
+            {"i": i, "scope": slot.key.scope, "slot": slot.key.slot}
+            for i, slot in enumerate(slots)
+            if label in slot.labels
+        ]
+        for row in writer.run(what, rows=rows) if rows else ():
+            slots[row["i"]].begun = True
 
 
 def _read_taken_back(writer: Writer, slots: list[Slot], news: Mapping[SlotKey, Sequence[Row]]) -> None:

@@ -7,6 +7,7 @@ of ten messages and of a million. The edges show the latest state; a reader of a
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from memstream.folds.sessions import Links, Neighbours, changes, wanted
@@ -16,25 +17,30 @@ from memstream.sinks.records import Incoming
 from memstream.sinks.statements import statement
 from memstream.sinks.writer import NodeKey, Writer
 
-NEIGHBOURS = statement(
-    "neighbours in a session",
+BEFORE = statement(
+    "messages before",
     """
     UNWIND $rows AS row
     CALL (row) {
       MATCH (p:Message)
       WHERE p.scope = row.scope AND p.session_id = row.session AND p.order <= row.order
         AND (p.order < row.order OR p.id < row.id)
-      WITH p ORDER BY p.scope DESC, p.session_id DESC, p.order DESC, p.id DESC LIMIT 1
-      RETURN collect(elementId(p)) AS before
+      RETURN p ORDER BY p.scope DESC, p.session_id DESC, p.order DESC, p.id DESC LIMIT 1
     }
+    RETURN collect({i: row.i, eid: elementId(p)}) AS rows
+    """,
+)
+AFTER = statement(
+    "messages after",
+    """
+    UNWIND $rows AS row
     CALL (row) {
       MATCH (p:Message)
       WHERE p.scope = row.scope AND p.session_id = row.session AND p.order >= row.order
         AND (p.order > row.order OR p.id > row.id)
-      WITH p ORDER BY p.scope, p.session_id, p.order, p.id LIMIT 1
-      RETURN collect(elementId(p)) AS after
+      RETURN p ORDER BY p.scope, p.session_id, p.order, p.id LIMIT 1
     }
-    RETURN collect({i: row.i, before: head(before), after: head(after)}) AS rows
+    RETURN collect({i: row.i, eid: elementId(p)}) AS rows
     """,
 )
 # By internal ids, in both: only the links of the nodes named.
@@ -92,14 +98,8 @@ def write_chain(writer: Writer, came: dict[Spot, int], went: dict[Spot, int]) ->
     spots = sorted(came.keys() | went.keys())
     if not spots:
         return
-    rows = [{"i": i, **spot._asdict()} for i, spot in enumerate(spots)]
     here = {spot: writer.nodes[NodeKey(Label.MESSAGE, spot.scope, spot.id)].eid for spot in came}
-    places = [
-        Neighbours(
-            writer.nodes[spots[row["i"]].conversation].eid, row["before"], here.get(spots[row["i"]]), row["after"]
-        )
-        for row in writer.run(NEIGHBOURS, rows=rows)
-    ]
+    places = _places(writer, spots, here)
     want = wanted(places)
     next_ids, first_ids = _existing(writer, want, set(here.values()))
     change = changes(want, Links(frozenset(next_ids), frozenset(first_ids)))
@@ -112,6 +112,23 @@ def write_chain(writer: Writer, came: dict[Spot, int], went: dict[Spot, int]) ->
         writer.connect("NEXT_MESSAGE", a, b, {"at": last if at < 0 else at})
     for a, b in sorted(change.make.first):
         writer.connect("FIRST_MESSAGE", a, b, {"at": position.get(b, last)})
+
+
+def _places(writer: Writer, spots: list[Spot], here: dict[Spot, str]) -> list[Neighbours]:
+    """What comes before and after each. Mostly the next one of the batch comes after: then the graph isn't asked."""
+    rows = [{"i": i, **spot._asdict()} for i, spot in enumerate(spots)]
+    before = {row["i"]: row["eid"] for row in writer.run(BEFORE, rows=rows)}
+    after = {
+        i: here[following]
+        for i, (spot, following) in enumerate(pairwise(spots))
+        if spot in here and following in here and before.get(i + 1) == here[spot]
+    }
+    asked = [row for row in rows if row["i"] not in after]
+    after |= {row["i"]: row["eid"] for row in writer.run(AFTER, rows=asked)}
+    return [
+        Neighbours(writer.nodes[spot.conversation].eid, before.get(i), here.get(spot), after.get(i))
+        for i, spot in enumerate(spots)
+    ]
 
 
 def _existing(

@@ -55,6 +55,7 @@ SLOT_OF = statement(
     RETURN row.i AS i, a.slot AS slot, a.place AS place, a.kind AS kind
     """,
 )
+LABELS = {AssertionKind.FACT: "Fact", AssertionKind.PREFERENCE: "Preference"}
 _VERSION = """collect({i: row.i, eid: elementId(f), id: f.id, name: f.name, claim: f.claim, holds: f.holds,
   typed: f.typed, fold: f.fold, subject: f.subject, predicate: f.predicate, object: f.object, open: f.open}) AS rows"""
 # Index: Fact and Preference (scope, slot, last_place).
@@ -62,6 +63,15 @@ _RUNS_FROM = """
 UNWIND $rows AS row
 MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= row.place
 RETURN """
+# Index: Fact and Preference (scope, slot, last_place): is there any?
+_BEGUN = """
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= '' RETURN f LIMIT 1
+}
+RETURN collect({i: row.i}) AS rows
+"""
+BEGUN = {label: statement(f"slots with a {label}", _BEGUN.replace("LABEL", label)) for label in LABELS.values()}
 # Index: Fact and Preference (scope, slot, lead) and (scope, slot, turn), read backwards from the place, one hit.
 _LAST_BEFORE = """
 UNWIND $rows AS row
@@ -75,7 +85,6 @@ _AT = """
 UNWIND $rows AS row
 MATCH (f:LABEL {scope: row.scope, slot: row.slot, turn: row.turn})
 RETURN """
-LABELS = {AssertionKind.FACT: "Fact", AssertionKind.PREFERENCE: "Preference"}
 
 
 def _for_each(name: str, text: str) -> dict[str, Statement]:
@@ -124,7 +133,7 @@ class Slot:
     """What a batch does to a slot, what was read of it, and what it folds to.
 
     `places` are those of assertions that went or came back, `whole` tells that it may be anywhere; `lost` are the names
-    of runs that lost a source.
+    of runs that lost a source; `begun` tells that versions of it stand, so that there is something to go on with.
     """
 
     key: SlotKey
@@ -132,6 +141,7 @@ class Slot:
     kind: AssertionKind | None = None
     places: list[str] = field(default_factory=list)
     whole: bool = False
+    begun: bool = False
     lost: set[str] = field(default_factory=set)
     said: dict[str, Assertion] = field(default_factory=dict)
     fallen: list[Assertion] = field(default_factory=list)

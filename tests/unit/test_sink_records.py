@@ -135,15 +135,17 @@ def test_an_erasure_covers_what_it_names(kind: str, named: str, covered: bool) -
     place = Place("t.patches", 0, "w")
     one = Known.of(incoming(told(subject="u").message().mention("Ann")), moment(1))
     kept = Erasure(SCOPE, kind, named, moment(5)).id(place)
-    assert ((SCOPE, kept) in set(keys_of(place, one))) is covered
+    assert ((SCOPE, kept) in set(keys_of(place, one, {SCOPE}))) is covered
     elsewhere = Erasure("tests/other", kind, named, moment(5)).id(place)
-    assert elsewhere not in {key for _, key in keys_of(place, one)}
+    assert elsewhere not in {key for _, key in keys_of(place, one, {SCOPE, "tests/other"})}
 
 
 def test_what_reaches_below_a_scope_covers_the_scopes_below_in_its_partition() -> None:
     """A session, a person or all of a scope above: as the partition has it, and no event or entity of another scope."""
     place, above = Place("t.patches", 0, "w"), SCOPE.rpartition("/")[0]
-    keys = set(keys_of(place, Known.of(incoming(told(subject="u")), moment(1))))
+    known = Known.of(incoming(told(subject="u")), moment(1))
+    keys = set(keys_of(place, known, {SCOPE, above}))
+    assert {scope for scope, _ in keys_of(place, known, {above})} == {above}
     for kind, named in (("session", "s"), ("user", "u"), ("scope", "")):
         assert (above, Erasure(above, kind, named, moment(5), below=True).id(place)) in keys
         other = Place("t.patches", 1, "w")

@@ -180,6 +180,10 @@ def _lines(plan: Plan, outcome: Outcome, rates: dict[str, float]) -> Iterator[st
         yield f"{outcome.patches:,} patches into {outcome.graph}, {rates.get('apply', 0):,.0f} a second"
     if outcome.passed_over:
         yield f"{outcome.passed_over:,} patches passed over: not in the window"
+    if outcome.unreadable:
+        yield f"{outcome.unreadable:,} passed over: they are sealed, and their keys are destroyed"
+    if outcome.cut:
+        yield f"{outcome.cut:,} without the part that was read with the help of what is erased"
     if outcome.refused:
         yield f"{outcome.refused:,} patches that no graph takes"
 

@@ -25,7 +25,7 @@ from aiokafka.structs import RecordMetadata
 
 from memstream.client.producer import AbandonableProducer, partition_of, why_unreachable
 from memstream.client.receipt import Entry, Receipt
-from memstream.schemas.errors import PublishError
+from memstream.schemas.errors import MemstreamError, PublishError
 
 # the broker looked at the record and said no: the same record would be refused again
 _REFUSALS = (MessageSizeTooLargeError, RecordListTooLargeError, TopicAuthorizationFailedError, InvalidTopicError)
@@ -49,6 +49,16 @@ def failure(entries: Sequence[Entry], where: str) -> PublishError:
         [entry.label for entry in entries],
         [entry.event for entry in entries if entry.event is not None],
     )
+
+
+def _after_ack(entry: Entry) -> MemstreamError | None:
+    """Do what is due when the broker has an entry; what goes wrong with it does not undo the ack."""
+    try:
+        if entry.acked is not None:
+            entry.acked()
+    except MemstreamError as error:
+        return error
+    return None
 
 
 class Outbox:
@@ -250,8 +260,13 @@ class Outbox:
             entry.label, entry.source, entry.scope, record.topic, record.partition, record.offset, recorded
         )
         self._forget(entry)
-        if entry.future is not None and not entry.future.done():
+        error = _after_ack(entry)
+        if entry.future is None or entry.future.done():
+            return
+        if error is None:
             entry.future.set_result(receipt)
+        else:
+            entry.future.set_exception(error)
 
     async def _let_go(self) -> None:
         producer, self._producer = self._producer, None

@@ -22,6 +22,9 @@ from memstream.schemas.cloudevents import encode
 from memstream.schemas.errors import PublishError
 from memstream.schemas.events import Event, recorded_at
 from memstream.schemas.topics import Topic
+from memstream.sealing import open_keys
+from memstream.sealing.erasing import destroy_with
+from memstream.sealing.events import seal_event
 from memstream.settings import Settings, SettingsError, load
 from memstream.settings.kafka import kafka_options
 
@@ -48,6 +51,9 @@ class AsyncPublisher(
     with an event's id makes its identity. Connection, topics and deadlines come from `settings`, or by name
     (`kafka_bootstrap="kafka:9092"`, `kafka_security_protocol="SASL_SSL"`, …), else from MEMSTREAM_ variables.
     Use it as `async with`: leaving sends what is left. Not for several loops at once.
+
+    With `settings.keys` events are sealed, each under the key of its subject (docs/erasure.md); an erasure of a person
+    or a scope without a time limit destroys the keys when the broker has acked it.
     """
 
     def __init__(
@@ -70,6 +76,7 @@ class AsyncPublisher(
             raise SettingsError(f"give either settings or single fields ({', '.join(fields)}), not both")
         self._settings = settings or load(**fields)
         self._options = kafka_options(self._settings)
+        self._keys = open_keys(self._settings)
         self._limits = (max_events, max_bytes)
         self._linger_ms = linger_ms
         self._compression = compression
@@ -137,6 +144,8 @@ class AsyncPublisher(
                 await outbox.close()
             if self._http is not None:
                 await self._http.aclose()
+            if self._keys is not None:
+                self._keys.close()
         if outbox is not None:
             self._raise_untold(outbox)
 
@@ -184,7 +193,11 @@ class AsyncPublisher(
         recorded_at(event, self._mint.clock())  # what the workers would refuse is better told here
         key, value, headers = encode(event)
         topic = self._settings.topic(event.kind.topic)
-        return Entry(event.id, event, event.scope, event.source, topic, key, value, headers)
+        if self._keys is None:
+            return Entry(event.id, event, event.scope, event.source, topic, key, value, headers)
+        value, headers = seal_event(self._keys, event, value, headers)
+        destroy = destroy_with(self._keys, event)
+        return Entry(event.id, event, event.scope, event.source, topic, key, value, headers, acked=destroy)
 
     async def _accept(self, entry: Entry) -> Pending:
         async with self._gate:  # its waiters are served in their order, so calls keep theirs

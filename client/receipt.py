@@ -28,7 +28,10 @@ class Receipt:
 
 @dataclass(eq=False, slots=True)
 class Entry:
-    """One event on its way: its record, its bytes, the deadline on the loop's clock, and what its handle waits on."""
+    """One event on its way: its record, its bytes, the deadline on the loop's clock, and what its handle waits on.
+
+    `acked` is done once the broker has it, before the handle is told; what it raises is the handle's error.
+    """
 
     label: str
     event: Event | None
@@ -43,6 +46,7 @@ class Entry:
     partition: int | None = None
     future: asyncio.Future[Receipt] | None = None
     failed: str = ""
+    acked: Callable[[], None] | None = None
 
     size: int = field(init=False)
 

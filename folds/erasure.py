@@ -26,23 +26,22 @@ def without(patch: Patch, erased: Collection[str]) -> Patch:
     left = (len(assertions), len(edges), len(links))
     if left == (len(patch.assertions), len(patch.edges), len(patch.links)):
         return patch
-    orphans = _entities(patch.assertions, patch.edges, patch.links) - _entities(assertions, edges, links)
+    orphans = entities_of((*patch.assertions, *patch.edges, *patch.links)) - entities_of((*assertions, *edges, *links))
     nodes = tuple(row for row in patch.nodes if row.owned or row.label is not Label.ENTITY or row.id not in orphans)
     changed = {"assertions": assertions, "edges": edges, "links": links, "nodes": nodes}
     return patch.model_copy(update=changed)
 
 
-def _entities(assertions: Iterable[AssertionRow], edges: Iterable[EdgeRow], links: Iterable[LinkRow]) -> set[str]:
+def entities_of(rows: Iterable[AssertionRow | EdgeRow | LinkRow]) -> set[str]:
     """The entities that these rows are about."""
     found: set[str] = set()
-    for said in assertions:
-        found |= {said.subject, said.object or said.subject}
-    for edge in edges:
-        found |= {
-            one
-            for label, one in ((edge.from_label, edge.from_id), (edge.to_label, edge.to_id))
-            if label is Label.ENTITY
-        }
-    for link in links:
-        found |= {link.a, link.b}
+    for row in rows:
+        match row:
+            case AssertionRow():
+                found |= {row.subject, row.object or row.subject}
+            case EdgeRow():
+                ends = ((row.from_label, row.from_id), (row.to_label, row.to_id))
+                found |= {one for label, one in ends if label is Label.ENTITY}
+            case LinkRow():
+                found |= {row.a, row.b}
     return found

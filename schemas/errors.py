@@ -73,6 +73,7 @@ class Reason(StrEnum):
     BAD_PATCH = "bad_patch"
     EXTRACTION_FAILED = "extraction_failed"
     GRAPH_REFUSED = "graph_refused"
+    SEAL_BROKEN = "seal_broken"
 
 
 class InvalidEvent(PoisonError):

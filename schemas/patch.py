@@ -75,11 +75,15 @@ class Edge(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What became of an event. Every event gives one patch, if only with its verdict."""
+    """What became of an event. Every event gives one patch, if only with its verdict.
+
+    What is unreadable was sealed, and its key is destroyed.
+    """
 
     APPLIED = "applied"
     EMPTY = "empty"
     DEAD_LETTERED = "dead_lettered"
+    UNREADABLE = "unreadable"
 
 
 class Origin(Model):

@@ -60,3 +60,11 @@ def check_embedder(value: str) -> str:
             "for example openai:http://127.0.0.1:11434/v1#nomic-embed-text#768"
         )
     raise ValueError(f"'{value}' is none of minilm, none, sentence-transformers:NAME, openai:URL#MODEL#DIMS")
+
+
+def check_keys(value: str) -> str:
+    """Nothing, a file's URL with an absolute path, or env:."""
+    parts = urlsplit(value)
+    if value not in {"", "env:"} and (parts.scheme != "file" or parts.netloc or len(parts.path) < 2):
+        raise ValueError(f"'{value}' is no store of keys; write file:///var/lib/memstream/keys.db, or env:")
+    return value

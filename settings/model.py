@@ -10,7 +10,14 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from memstream.schemas.topics import EVENT_TOPICS, Topic
-from memstream.settings.checks import check_bootstrap, check_embedder, check_http_url, check_neo4j_uri, check_prefix
+from memstream.settings.checks import (
+    check_bootstrap,
+    check_embedder,
+    check_http_url,
+    check_keys,
+    check_neo4j_uri,
+    check_prefix,
+)
 
 ENV_PREFIX = "MEMSTREAM_"
 DEFAULT_DATA_DIR = ".memstream"
@@ -115,6 +122,13 @@ class Settings(BaseSettings):
         default_factory=_offload_folder, description="Where whole large results go (fsspec URL); else under data_dir."
     )
     offload_threshold: int = Field(16_384, ge=1_024, description="Bytes above which a tool result is cut down.")
+
+    keys: Annotated[str, AfterValidator(check_keys)] = Field(
+        "",
+        description="Store of the keys that seal the log: file:///…, or env: (keys_json). Empty: nothing is sealed.",
+    )
+    keys_master: SecretStr | None = Field(None, description="Seals the keys in their file; else they lie there as is.")
+    keys_json: SecretStr | None = Field(None, description="The keys themselves, for keys=env: (docs/erasure.md).")
 
     query_host: str = Field("127.0.0.1", min_length=1, description="Address that the query service listens on.")
     query_port: Port = Field(8700, description="Port that the query service listens on.")

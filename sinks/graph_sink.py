@@ -9,10 +9,13 @@ the outbox; move the offset. After the commit the batch is sealed: now it can be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from neo4j import Driver, ManagedTransaction, unit_of_work
 
+from memstream.schemas.patch import Verdict
+from memstream.sealing import KeyStore
 from memstream.sinks import batch, lock, outbox, payloads, repeats
 from memstream.sinks.failures import told_as_ours
 from memstream.sinks.lock import Place
@@ -28,13 +31,22 @@ class GraphSink:
     """Applies the patches of partitions to one store. One instance may serve many partitions, one batch at a time.
 
     `worker` names this process in locks. A replay tells no watcher (`announce` is False) and names its run in
-    `replay`: graphs that are marked as filled with a part of the log are for it alone.
+    `replay`: graphs that are marked as filled with a part of the log are for it alone. `keys` open sealed
+    patches.
     """
 
     def __init__(
-        self, driver: Driver, database: str, worker: str, *, announce: bool = True, replay: str | None = None
+        self,
+        driver: Driver,
+        database: str,
+        worker: str,
+        *,
+        announce: bool = True,
+        replay: str | None = None,
+        keys: KeyStore | None = None,
     ) -> None:
         self._replay = replay
+        self._keys = keys
         self._driver = driver
         self._database = database
         self._worker = worker
@@ -62,10 +74,11 @@ class GraphSink:
             last = max(batch_of, key=lambda record: record.offset)
             self.pass_over(topic, partition, last.offset, repeats.key_of(last))
             return Applied(dropped=len(batch_of), last_offset=last.offset)
-        incoming = [decode(record) for record in batch_of]
+        incoming = [decode(record, self._keys) for record in batch_of]
         applied = self._write(lambda tx: batch.apply(tx, place, incoming, announce=self._announce))
         self._write(lambda tx: lock.seal(tx, place, applied.last_offset))
-        return applied
+        unreadable = sum(one.patch.verdict is Verdict.UNREADABLE for one in incoming)
+        return replace(applied, unreadable=unreadable, cut=sum(one.cut for one in incoming))
 
     def erase_on(self, topic: str, partition: int) -> bool:
         """One step of the erasures that are not done in the partition. Returns whether there may be more to do."""

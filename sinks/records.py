@@ -13,6 +13,8 @@ from pydantic import ValidationError
 from memstream.schemas.errors import InvalidPatch
 from memstream.schemas.patch import REFUSED_GENERATION, Origin, Patch, Verdict
 from memstream.schemas.topics import record_key
+from memstream.sealing import KeyMissing, KeyStore, SealBroken
+from memstream.sealing.patches import is_sealed_patch, open_patch
 
 _MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
 
@@ -50,7 +52,8 @@ class Change:
 class Applied:
     """What became of a batch: events applied, dropped as known or erased, and replaced by a better patch.
 
-    `erasing`: an erasure has work left, for GraphSink.erase_on.
+    `erasing`: an erasure has work left, for GraphSink.erase_on. `unreadable` patches are sealed by a key that is
+    destroyed; of `cut` ones a part is, since it was read with the help of somebody who is erased.
     """
 
     applied: int = 0
@@ -62,6 +65,8 @@ class Applied:
     last_offset: int = -1
     changes: list[Change] = field(default_factory=list)
     erasing: bool = False
+    unreadable: int = 0
+    cut: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -87,11 +92,16 @@ class Rank:
 
 @dataclass(frozen=True)
 class Incoming:
-    """A decoded record: the patch, its offset in the patches topic, and the digest of what it says."""
+    """A decoded record: the patch, its offset in the patches topic, and the digest of what it says.
+
+    `cut`: sealed parts of it can't be read any more. The digest is of the record as it lies in the log, sealed or not:
+    so it stays the same when a key is destroyed.
+    """
 
     offset: int
     patch: Patch
     digest: str
+    cut: bool = False
 
     @cached_property
     def scope(self) -> str:
@@ -116,9 +126,13 @@ class Incoming:
         return Rank.of(self.generation, place, self.digest)
 
 
-def decode(record: PatchRecord) -> Incoming:
-    """The patch of a record. Raises InvalidPatch: its form, its key, or what a graph can't hold."""
-    patch = Patch.decode(record.value)
+def decode(record: PatchRecord, keys: KeyStore | None = None) -> Incoming:
+    """The patch of a record, opened with `keys` as far as they are there.
+
+    Raises InvalidPatch: its form, its key, or what a graph can't hold; KeyMissing where it is sealed for others.
+    """
+    value, cut = _opened(record.value, keys)
+    patch = Patch.decode(value)
     _check_key(record, patch.origin.scope)
     _check_generation(patch)
     for node in patch.nodes:
@@ -127,16 +141,28 @@ def decode(record: PatchRecord) -> Incoming:
         _check_props(f"edge {edge.type} from {edge.from_id}", edge.props)
     for said in patch.assertions:
         _check_props(f"assertion {said.id}", said.props)
-    return Incoming(record.offset, patch, digest_of(record.value or b""))
+    return Incoming(record.offset, patch, digest_of(record.value or b""), cut)
+
+
+def _opened(value: bytes | None, keys: KeyStore | None) -> tuple[bytes | None, bool]:
+    if value is None or not is_sealed_patch(value):
+        return value, False
+    if keys is None:
+        raise KeyMissing(
+            "the patches are sealed, and MEMSTREAM_KEYS is not set here: set it to the store of keys that the "
+            "extraction stage uses"
+        )
+    try:
+        opened = open_patch(keys, value)
+    except SealBroken as error:
+        raise InvalidPatch(str(error)) from error
+    return opened.value, opened.dropped > 0 and not opened.unreadable
 
 
 def refused(record: PatchRecord, reason: str) -> Incoming | None:
     """A patch without rows that says why the record's was refused; None where its origin can't be read either."""
-    try:
-        raw = orjson.loads(record.value or b"")
-        origin = Origin.model_validate(raw["origin"])
-        _check_key(record, origin.scope)
-    except (orjson.JSONDecodeError, ValidationError, InvalidPatch, KeyError, TypeError, AttributeError):
+    origin = _origin(record)
+    if origin is None:
         return None
     patch = Patch(
         generation=REFUSED_GENERATION,
@@ -148,13 +174,30 @@ def refused(record: PatchRecord, reason: str) -> Incoming | None:
     return Incoming(record.offset, patch, digest_of(record.value or b""))
 
 
+def key_of(record: PatchRecord) -> str | None:
+    """The key of the event that a patch is of, sealed or not; None for a record that does not tell."""
+    origin = _origin(record)
+    return origin.key if origin is not None else None
+
+
+def _origin(record: PatchRecord) -> Origin | None:
+    try:
+        raw = orjson.loads(record.value or b"")
+        origin = Origin.model_validate(raw["origin"])
+        _check_key(record, origin.scope)
+    except (orjson.JSONDecodeError, ValidationError, InvalidPatch, KeyError, TypeError, AttributeError):
+        return None
+    return origin
+
+
 def _check_key(record: PatchRecord, scope: str) -> None:
     if record.key is not None and record.key != record_key(scope):
         raise InvalidPatch(f"the key of the record at offset {record.offset} is not its scope {scope!r}")
 
 
 def _check_generation(patch: Patch) -> None:
-    if patch.generation <= REFUSED_GENERATION and patch.verdict is not Verdict.DEAD_LETTERED:
+    rowless = patch.verdict in {Verdict.DEAD_LETTERED, Verdict.UNREADABLE}
+    if patch.generation <= REFUSED_GENERATION and not rowless:
         raise InvalidPatch(
             f"the patch of event {patch.origin.id!r} has generation {patch.generation}: extractors begin with "
             f"{REFUSED_GENERATION + 1}, below are events that were refused"

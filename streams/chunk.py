@@ -18,14 +18,17 @@ from memstream.extractors.embedders import Embedder, create_embedder
 from memstream.extractors.registry import create_extractor
 from memstream.schemas.errors import FatalError, InvalidEvent, PoisonError, Reason, TransientError
 from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
-from memstream.schemas.patch import Vector
+from memstream.schemas.patch import Patch, Vector
 from memstream.schemas.statement import Erased
 from memstream.schemas.topics import Topic, record_key
+from memstream.sealing import Key, KeysPlace
+from memstream.streams import seals
 from memstream.streams.admission import Admitted, admit, appended_text, identity_of, refuse
 from memstream.streams.offload import OffloadStore
-from memstream.streams.projection import Findings, Material, copy_below, encode, merged, prepare, project
+from memstream.streams.projection import Findings, Material, copy_below, merged, prepare, project
 from memstream.streams.records import Output, Record, Refusal, SessionResult, SessionWork
 from memstream.streams.replay.window import Window
+from memstream.streams.seals import Seals
 from memstream.streams.session_state import SessionState
 
 __all__ = ["ChunkConfig", "ChunkWorker", "refuse"]
@@ -43,13 +46,16 @@ class ChunkConfig:
     embedder_api_key: str | None = field(default=None, repr=False)
     offload_threshold: int = 16_384
     window: Window = field(default_factory=Window)  # a replay's: what is outside makes no patch
+    keys: KeysPlace = field(default_factory=KeysPlace)
 
 
 @dataclass(slots=True)
 class _Job:
     """One record on its way: refused, or with its material and what was extracted from it.
 
-    A silent one makes no patch: it is read for what its session says later.
+    A silent one makes no patch: it is read for what its session says later. `passed` is the patch of an event whose key
+    is destroyed; `stretch` counts such walls in its session before it. `key` seals what becomes of it, and `others`
+    are all whose words it may have been read with.
     """
 
     record: Record
@@ -58,6 +64,10 @@ class _Job:
     stateful: bool = False
     silent: bool = False
     findings: Findings = field(default_factory=Findings)
+    passed: Patch | None = None
+    stretch: int = 0
+    key: Key | None = None
+    others: tuple[Key, ...] = ()
 
 
 @dataclass(slots=True)
@@ -67,6 +77,15 @@ class _Session:
     work: SessionWork
     state: SessionState | None
     jobs: list[_Job] = field(default_factory=list)
+    start: bytes = b""  # the extractor's state before the first job
+    stretch: int = 0
+    by_event: dict[str, Key] = field(default_factory=dict)
+
+    def wall(self) -> None:
+        """What was said up to here explains nothing that is said from here on."""
+        if self.state is not None:
+            self.state.begin_anew()
+            self.stretch += 1
 
     @property
     def live(self) -> Iterator[tuple[_Job, Material]]:
@@ -86,6 +105,7 @@ class ChunkWorker:
         self._store = OffloadStore(config.offload_url)
         self._shrink_above = config.offload_threshold
         self._window = config.window
+        self._seals = Seals(config.keys.open())
 
     def process(self, works: list[SessionWork]) -> list[SessionResult]:
         """One result for each work, in order.
@@ -144,27 +164,65 @@ class ChunkWorker:
 
     def _session(self, work: SessionWork) -> _Session:
         session = _Session(work, _state_of(work))
+        if session.state is not None:
+            self._seals.open_state(session.state, work.key)
+            session.start = session.state.extractor
+            session.by_event.update(session.state.by_event)
         for record in work.records:
-            session.jobs.append(self._job(record, session.state))
+            session.jobs.append(self._job(record, session))
         return session
 
-    def _job(self, record: Record, state: SessionState | None) -> _Job:
+    def _job(self, record: Record, session: _Session) -> _Job:
+        state = session.state
         if state is not None:
             if record.offset <= state.covered:
                 return _Job(record)
             state.covered = record.offset
         try:
-            admitted = admit(record)
+            opened = self._seals.open(record)
+            if opened is None:
+                return self._passed(record, session)
+            admitted = admit(opened[0])
         except InvalidEvent as error:
             return _Job(record, refusal=Refusal(error.reason, str(error)))
         silent = not self._takes(admitted)
         if silent and (state is None or not self._window.reads(admitted.origin.scope, admitted.origin.recorded_at)):
             return _Job(record)
         material = prepare(admitted.event, admitted.origin, self._shrink_above)
+        job = _Job(record, material=material, silent=silent, key=self._seals.key_for(admitted.event, opened[1]))
         if state is None or material.passages or state.has_seen(admitted.origin.key):
-            return _Job(record, material=material, silent=silent)
+            return job
         state.take_in(admitted.origin.key)
-        return _Job(record, material=material, stateful=True, silent=silent)
+        job.stateful = True
+        self._remember(job, material, session, state)
+        return job
+
+    def _passed(self, record: Record, session: _Session) -> _Job:
+        """An event whose key is destroyed. Raises InvalidEvent where nobody knows whose it is."""
+        patch = seals.unreadable(record)
+        if patch is None:
+            raise InvalidEvent(Reason.NOT_CLOUDEVENT, "its key is destroyed, and its headers do not tell whose it is")
+        origin, state = patch.origin, session.state
+        if (
+            state is not None
+            and not state.has_seen(origin.key)
+            and self._window.reads(origin.scope, origin.recorded_at)
+        ):
+            state.take_in(origin.key)
+            if seals.explains(record):
+                session.wall()
+        return _Job(record, passed=patch if self._window.takes(origin.scope, origin.recorded_at) else None)
+
+    @staticmethod
+    def _remember(job: _Job, material: Material, session: _Session, state: SessionState) -> None:
+        """Whose words the session's state may hold from this event on."""
+        if job.key is not None and material.turns:
+            if seals.is_full(state, job.key):
+                session.wall()
+            state.remember(material.origin.key, job.key)
+            session.by_event[material.origin.key] = job.key
+        job.stretch = session.stretch
+        job.others = tuple(state.keys.values())
 
     def _takes(self, admitted: Admitted) -> bool:
         origin = admitted.origin
@@ -183,21 +241,22 @@ class ChunkWorker:
         asked: list[SessionTurns] = []
         takers: list[tuple[_Session | None, list[_Job]]] = []
         for session in sessions:
-            talk = SessionTurns(session.state.extractor if session.state else b"")
-            talkers: list[_Job] = []
+            talks: dict[int, tuple[SessionTurns, list[_Job]]] = {}
             for job, material in session.live:
                 if job.stateful and material.turns:
+                    begin = SessionTurns(session.start if job.stretch == 0 else b"")
+                    talk, talkers = talks.setdefault(job.stretch, (begin, []))
                     talk.turns += material.turns
                     talkers.append(job)
                 elif material.turns:
                     asked.append(SessionTurns(b"", list(material.turns)))
                     takers.append((None, [job]))
-            if talkers:
+            for talk, talkers in talks.values():
                 asked.append(talk)
                 takers.append((session, talkers))
         answers = self._extractor.extract(asked) if asked else []
         for (session_of, jobs), answer in zip(takers, answers, strict=True):
-            if session_of is not None and session_of.state is not None:
+            if session_of is not None and session_of.state is not None and jobs[0].stretch == session_of.stretch:
                 session_of.state.extractor = answer.state
             self._hand_out(jobs, answer.extractions)
 
@@ -232,32 +291,39 @@ class ChunkWorker:
         }
 
     def _result(self, session: _Session) -> SessionResult:
-        outputs = [self._output(job) for job in session.jobs]
-        state = session.state.encode() if session.state is not None else None
-        unchanged = state is None or all(job.refusal is None and job.material is None for job in session.jobs)
+        outputs = [self._output(job, session) for job in session.jobs]
+        state = seals.encode_state(session.state, session.work.key) if session.state is not None else None
+        unchanged = state is None or (
+            session.stretch == 0
+            and all(job.refusal is None and job.material is None and job.passed is None for job in session.jobs)
+        )
         return SessionResult(session.work.key, None if unchanged else state, outputs)
 
-    def _output(self, job: _Job) -> Output:
+    def _output(self, job: _Job, session: _Session) -> Output:
         if job.refusal is not None:
             return self._refusal(job.record, job.refusal)
+        if job.passed is not None:
+            key = record_key(job.passed.origin.scope)
+            return Output(job.record, patch_key=key, patch=job.passed.encode(), unreadable=True)
         if job.material is None or job.silent:
             return Output(job.record)
-        material = self._offloaded(job.material)
+        material = self._offloaded(job.material, job.key)
         patch = project(material, job.findings, extractor=self._extractor.name, generation=self._extractor.generation)
         return Output(
             job.record,
             patch_key=record_key(material.origin.scope),
-            patch=encode(patch),
+            patch=self._seals.encode(patch, job.key, seals.keys_of(session.by_event, job.others)),
             copy=copy_below(patch),
             mentions=len(job.findings.extraction.mentions),
             assertions=len(patch.assertions),
         )
 
-    def _offloaded(self, material: Material) -> Material:
+    def _offloaded(self, material: Material, key: Key | None) -> Material:
         """Write what was cut away before the patch that refers to it goes anywhere."""
         if material.large is None or material.large.whole is None:
             return material
-        return replace(material, handle=self._store.put(material.origin.scope, material.large.whole))
+        whole = self._seals.payload(material.origin.scope, key, material.large.whole)
+        return replace(material, handle=self._store.put(material.origin.scope, whole))
 
 
 def _state_of(work: SessionWork) -> SessionState | None:

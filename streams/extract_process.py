@@ -10,6 +10,7 @@ import structlog
 
 from memstream.schemas.errors import LogMismatch, TopicMismatch
 from memstream.schemas.topics import EVENT_TOPICS
+from memstream.sealing import KeysPlace
 from memstream.settings import Settings
 from memstream.streams import metrics
 from memstream.streams.admission import refuse
@@ -45,6 +46,7 @@ async def run_extract(settings: Settings, instance: str, stop: asyncio.Event, wi
         embedder_api_key=key.get_secret_value() if key is not None else None,
         offload_threshold=settings.offload_threshold,
         window=window or Window(),
+        keys=KeysPlace.of(settings),
     )
     await run_with(settings, instance, stop, partial(ChunkWorker, config))
 

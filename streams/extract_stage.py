@@ -305,6 +305,7 @@ def _messages(output: Output, partitions: int) -> Iterable[Message]:
         letter = write_letter(record, refusal, STAGE)
         yield Message(Topic.DEAD_LETTER, letter.key, letter.value, letter.headers)
     outcome = "refused" if refusal is not None else "repeated" if output.patch is None else "patched"
+    outcome = "unreadable" if output.unreadable else outcome
     metrics.EVENTS.labels(STAGE, _type_of(record), outcome).inc()
 
 

@@ -45,6 +45,7 @@ class Output:
     """What one record became: a patch for its scope, a dead letter, both (the patch is then the verdict), or neither.
 
     Neither: its patch was already sent before a crash, as the session's state tells. A `copy` goes to every partition.
+    `unreadable`: its key is destroyed, and the patch says so.
     """
 
     record: Record
@@ -54,6 +55,7 @@ class Output:
     refusal: Refusal | None = None
     mentions: int = 0
     assertions: int = 0
+    unreadable: bool = False
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from memstream.schemas.ids import utc_text
 from memstream.schemas.topics import Topic, record_key
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
-from memstream.sinks.records import Applied, Change, PatchRecord, decode
+from memstream.sinks.records import Applied, Change, PatchRecord, key_of
 from memstream.streams import metrics
 from memstream.streams.dead_letters import write_letter
 from memstream.streams.offload import OffloadStore
@@ -65,6 +65,7 @@ class PartitionSink:
         self._sender = sender
         self._persistence = persistence
         self._offload = offload
+        self.unreadable = self.cut = 0
         self.erasing = True  # until the graph says otherwise: whoever had the partition before may have left work
 
     async def open(self, consumer: AIOKafkaConsumer) -> None:
@@ -139,6 +140,8 @@ class PartitionSink:
             return
         metrics.SECONDS.labels(STAGE, "apply").observe(time.monotonic() - started)
         _count(records, applied)
+        self.unreadable += applied.unreadable
+        self.cut += applied.cut
         self.erasing = self.erasing or applied.erasing
         await self._tell(applied.changes)
 
@@ -206,7 +209,7 @@ class PartitionSink:
 def event_of(record: ConsumerRecord) -> str | None:
     """The key of the event that a patch is of; None for a record that is no patch, and was refused."""
     try:
-        return decode(PatchRecord(record.offset, record.key, record.value)).key
+        return key_of(PatchRecord(record.offset, record.key, record.value))
     except InvalidPatch:
         return None
 
@@ -223,8 +226,8 @@ def _delete(offload: OffloadStore, handles: Sequence[str]) -> None:
 
 
 def _count(records: Sequence[ConsumerRecord], applied: Applied) -> None:
-    for outcome, count in (("applied", applied.applied), ("dropped", applied.dropped), ("replaced", applied.replaced)):
-        metrics.EVENTS.labels(STAGE, "patch", outcome).inc(count)
+    for outcome in ("applied", "dropped", "replaced", "unreadable", "cut"):
+        metrics.EVENTS.labels(STAGE, "patch", outcome).inc(getattr(applied, outcome))
     metrics.ROWS.labels("node").inc(applied.nodes)
     metrics.ROWS.labels("edge").inc(applied.edges)
     for record in records:

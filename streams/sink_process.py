@@ -9,6 +9,7 @@ import structlog
 
 from memstream.extractors.dims import dimensions_of
 from memstream.schemas.errors import LogMismatch, TopicMismatch
+from memstream.sealing import open_keys
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
@@ -40,7 +41,8 @@ async def run_sink(settings: Settings, instance: str, stop: asyncio.Event) -> No
             [store] = stores.all()
             if await unless_stopped(stop, _prepare(settings, store, ready)):
                 ready.lacks("joining the consumer group")
-                graph = GraphSink(store.driver, store.database, f"{group_of(settings)}.{instance}")
+                worker = f"{group_of(settings)}.{instance}"
+                graph = GraphSink(store.driver, store.database, worker, keys=open_keys(settings))
                 knocking = asyncio.create_task(watch_broker(settings, ready))
                 counting = asyncio.create_task(watch_letters(settings))
                 try:

@@ -98,15 +98,15 @@ def copy_below(patch: Patch) -> bytes | None:
     return encode(patch.model_copy(update={"copy_below": True}))
 
 
-def encode(patch: Patch) -> bytes:
+def encode(patch: Patch, as_bytes: Callable[[Patch], bytes] = Patch.encode) -> bytes:
     """The bytes of a patch. Where they are too many, vectors go first, then the rows of least weight; `cut` says so."""
     try:
-        return patch.encode()
+        return as_bytes(patch)
     except InvalidPatch:
         smaller = _without_vectors(patch)
     while True:
         try:
-            return smaller.encode()
+            return as_bytes(smaller)
         except InvalidPatch:
             if len(smaller.nodes) <= 1 and not smaller.assertions and not smaller.edges:
                 raise  # one row that is too large: no event within its own limit makes it

@@ -60,10 +60,21 @@ class PatchReplay:
         self._bounds = ends or {}
         self._topic = settings.topic(Topic.PATCHES)
         self._sender = _ToNobody()
+        self._sinks: dict[TopicPartition, PartitionSink] = {}
         self._persistence = Persistence(_STAGE, Readiness("replaying"))
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self.taken = 0
         self.passed_over = 0
+
+    @property
+    def unreadable(self) -> int:
+        """Patches passed over, since their keys are destroyed."""
+        return sum(sink.unreadable for sink in self._sinks.values())
+
+    @property
+    def cut(self) -> int:
+        """Patches of which a part can't be read any more."""
+        return sum(sink.cut for sink in self._sinks.values())
 
     @property
     def refused(self) -> int:
@@ -98,7 +109,7 @@ class PatchReplay:
         return not stop.is_set()
 
     async def _replay(self, consumer: AIOKafkaConsumer, parts: list[TopicPartition], stop: asyncio.Event) -> None:
-        sinks = {tp: self._sink(tp) for tp in parts}
+        sinks = self._sinks = {tp: self._sink(tp) for tp in parts}
         for sink in sinks.values():
             await sink.open(consumer)
         ends = await consumer.end_offsets(parts)

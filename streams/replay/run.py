@@ -21,7 +21,11 @@ from memstream.streams.topics_admin import create_topics
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a replay did. `finished` is False where it was stopped: the same command goes on."""
+    """What a replay did. `finished` is False where it was stopped: the same command goes on.
+
+    `unreadable` patches were passed over, since what they say is sealed by a key that is destroyed; of those that are
+    `cut` a part was.
+    """
 
     finished: bool
     lineage: str
@@ -30,6 +34,8 @@ class Outcome:
     patches: int = 0
     passed_over: int = 0
     refused: int = 0
+    unreadable: int = 0
+    cut: int = 0
     nothing_new: bool = False
 
 
@@ -135,6 +141,8 @@ class Replay:
             patches=patches.taken if patches else 0,
             passed_over=patches.passed_over if patches else 0,
             refused=patches.refused if patches else 0,
+            unreadable=patches.unreadable if patches else 0,
+            cut=patches.cut if patches else 0,
             nothing_new=bool(events and events.already and not (patches and patches.taken)),
         )
 

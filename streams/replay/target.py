@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from memstream.extractors.dims import dimensions_of
 from memstream.schemas.errors import UsageError
 from memstream.schemas.topics import Topic
+from memstream.sealing import open_keys
 from memstream.settings import Settings
 from memstream.sinks import mark, wipe
 from memstream.sinks.graph_sink import GraphSink
@@ -69,7 +70,10 @@ class Target:
         migrate(self.store.driver, self.store.database, dimensions_of(self.settings.embedder))
         mark.write(self.store.driver, self.store.database, self.mark)
         worker = f"replay.{self.mark.run[:8]}"
-        return GraphSink(self.store.driver, self.store.database, worker, announce=False, replay=self.mark.run)
+        keys = open_keys(self.settings)
+        return GraphSink(
+            self.store.driver, self.store.database, worker, announce=False, replay=self.mark.run, keys=keys
+        )
 
     def finish(self) -> None:
         """Say that all is there."""

@@ -15,10 +15,11 @@ from memstream.cli.console import err, out, print_json
 from memstream.cli.dlq_decide import drop, retry
 from memstream.cli.dlq_options import Reason, Scope, Since, Until, name_of, wanted_of
 from memstream.schemas.errors import InvalidInput, TopicMismatch
+from memstream.sealing import is_sealed, open_keys
 from memstream.settings import load
 from memstream.streams.dead_letters import LetterTold
 from memstream.streams.letter_book import Filed, Wanted, counted, read_letters
-from memstream.streams.letter_return import as_document
+from memstream.streams.letter_return import as_document, opened
 
 app = typer.Typer(
     no_args_is_help=True, help="Look at the dead letters, with their reasons; put them back or drop them."
@@ -76,11 +77,13 @@ def show(
     headers: Annotated[bool, typer.Option("--headers", help="Print its headers too, to standard error.")] = False,
     event: Annotated[bool, typer.Option("--event", help="Envelope and data as one JSON document, to correct.")] = False,
 ) -> None:
-    """Print the untouched bytes of a dead letter to standard output.
+    """Print the untouched bytes of a dead letter to standard output; what is sealed is opened.
 
     Example: memstream dlq show 3:17 > event.json
     """
     found = asyncio.run(_find(letter))
+    if is_sealed(found.value):
+        found = opened(found, open_keys(load()))
     if headers:
         err.print(f"key: {found.key!r}", markup=False)
         for name, value in found.headers:

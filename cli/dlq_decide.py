@@ -14,11 +14,12 @@ from memstream.cli.console import err, out, print_json, read_bytes
 from memstream.cli.dlq_options import Reason, Scope, Since, Until, name_of, wanted_of
 from memstream.cli.editor import edited
 from memstream.schemas.errors import InvalidInput, TopicMismatch
+from memstream.sealing import open_keys
 from memstream.settings import Settings, load
 from memstream.streams.dead_letters import Decision, Mark
 from memstream.streams.letter_book import Filed, Wanted, read_letters
 from memstream.streams.letter_desk import Decided, Desk, Outcome
-from memstream.streams.letter_return import as_document, corrected, untouched
+from memstream.streams.letter_return import as_document, corrected, opened, untouched
 from memstream.streams.outlet import Message
 
 _BATCH = 50
@@ -61,11 +62,13 @@ def retry(  # noqa: PLR0917 - options of a command
     """
     settings = load()
     wanted = _wanted(letters, wanted_of(reason, scope, since, until))
-    message_of: Callable[[Filed], Message] = lambda letter: untouched(letter, anyway=anyway)  # noqa: E731
+    keys = open_keys(settings)
+    message_of: Callable[[Filed], Message] = lambda letter: untouched(letter, anyway=anyway, keys=keys)  # noqa: E731
     if file is not None or edit:
         letter = asyncio.run(_only(settings, wanted))
-        document = edited(as_document(letter)) if file is None else read_bytes(file)
-        message = corrected(letter, document)
+        readable = letter if file is not None else opened(letter, keys)
+        document = edited(as_document(readable)) if file is None else read_bytes(file)
+        message = corrected(letter, document, keys)
         message_of = lambda _: message  # noqa: E731
     done = asyncio.run(_decide(settings, wanted, Decision.RETRIED, note, message_of, wait))
     _tell_retried(done, as_json)

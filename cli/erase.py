@@ -19,6 +19,7 @@ from memstream.schemas.errors import InvalidInput, NotVisibleError
 from memstream.schemas.ids import event_key, utc_text
 from memstream.schemas.scope import parse_scope
 from memstream.schemas.statement import ErasureKind
+from memstream.sealing import open_keys
 from memstream.settings import Settings, load
 from memstream.sinks.erase_status import Progress, entities_named, events_of, is_applied, progress, would_reach
 from memstream.sinks.erasure import BELOW, Erasure
@@ -94,15 +95,22 @@ def erase(  # noqa: PLR0917 - options of a command
         bound = utc_text(asked.until) if asked.until is not None else None
         reach = would_reach(store.driver, store.database, asked.erasures(), bound)
         if not yes:
-            _ask(asked, reach)
+            _ask(asked, reach, len(_living(settings, asked)))
         entities = asked.named.get(ErasureKind.ENTITY, ())
         events = events_of(store.driver, store.database, asked.scope, entities, bound) if entities else {}
+        before = _living(settings, asked)
         receipts = _publish(settings, asked, events)
+        destroyed = before - _living(settings, asked)
         told = _wait(settings, store, asked, receipts, wait) if wait else []
     if as_json:
-        print_json({"reached": reach, "events": [asdict(one) for one in receipts], "progress": told})
+        keys = {"keys_destroyed": sorted(destroyed), "keys_kept": _why_kept(settings, asked)} if settings.keys else {}
+        print_json({"reached": reach, "events": [asdict(one) for one in receipts], "progress": told, **keys})
         return
     out.print(f"Published {len(receipts)} erasures, which reach {reach:,} events of the graph as it is now.")
+    if destroyed:
+        out.print(f"Destroyed {len(destroyed)} keys: what they seal in the log can't be read by anybody any more.")
+    if kept := _why_kept(settings, asked):
+        out.print(escape(kept), soft_wrap=True)
     if wait:
         out.print(f"Done: {sum(one.events for one in told):,} events are taken back.")
     else:
@@ -153,7 +161,7 @@ def _entities(store: Store, scope: str, names: list[str]) -> tuple[str, ...]:
     return tuple(one.id for one in found)
 
 
-def _ask(asked: Asked, reach: int) -> None:
+def _ask(asked: Asked, reach: int, doomed: int) -> None:
     what = ", ".join(f"{kind.value} {' '.join(ids)}" if ids else "the whole scope" for kind, ids in asked.named.items())
     where = asked.scope + (" and the scopes below" if asked.children else "")
     err.print(f"To be forgotten in {escape(where)}: {escape(what)}.", soft_wrap=True)
@@ -161,6 +169,8 @@ def _ask(asked: Asked, reach: int) -> None:
         f"That reaches {reach:,} events of the graph as it is now, what was read by the help of them, and what of it "
         "arrives later. It can't be undone. The log keeps its records (docs/erasure.md)."
     )
+    if doomed:
+        err.print(f"And {doomed} keys are destroyed, so that nobody can read what they seal in the log.")
     typer.confirm("Erase?", abort=True, err=True)
 
 
@@ -186,6 +196,39 @@ def _publish(settings: Settings, asked: Asked, events: dict[str, list[str]]) -> 
             for start in range(0, len(ids), _TOGETHER)
         ]
         return [one.result() for one in pending]
+
+
+def _living(settings: Settings, asked: Asked) -> set[str]:
+    """The ids of the keys that this erasure is to destroy, as far as they are there."""
+    store = open_keys(settings)
+    if store is None or asked.until is not None:
+        return set()
+    try:
+        people = set(asked.named.get(ErasureKind.USER, ()))
+        return {
+            row.id
+            for row in store.rows(asked.scope, below=asked.children)
+            if row.destroyed is None and (ErasureKind.SCOPE in asked.named or row.subject in people)
+        }
+    finally:
+        store.close()
+
+
+def _why_kept(settings: Settings, asked: Asked) -> str | None:
+    """Why the log can still be read after an erasure, where keys might have been destroyed."""
+    if not settings.keys:
+        return None
+    if asked.until is not None:
+        return (
+            "No key is destroyed: what was recorded after the time limit is sealed by the same ones. The log keeps its "
+            "records readable for who has the keys; without --until they are destroyed."
+        )
+    if not {ErasureKind.USER, ErasureKind.SCOPE} & asked.named.keys():
+        return (
+            "No key is destroyed: keys are of a person or a scope, and seal more than this. The log keeps its records "
+            "readable for who has the keys."
+        )
+    return None
 
 
 def _wait(settings: Settings, store: Store, asked: Asked, receipts: list[Receipt], seconds: float) -> list[Progress]:

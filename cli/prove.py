@@ -12,6 +12,7 @@ from rich.table import Table
 
 from memstream.cli.console import err, out, print_json
 from memstream.schemas.scope import parse_scope
+from memstream.sealing import open_keys
 from memstream.settings import Settings, load
 from memstream.sinks.erase_status import progress, scopes_below
 from memstream.sinks.proof import Finding, Needles, Searched, search_graph
@@ -74,11 +75,12 @@ def _search(
     settings: Settings, store: Store, scopes: list[str], needles: Needles, *, topics: bool
 ) -> tuple[Searched, list[Held]]:
     found = search_graph(store.driver, store.database, scopes, needles)
-    search_payloads(settings, scopes, needles, found)
+    keys = open_keys(settings)
+    search_payloads(settings, scopes, needles, found, keys)
 
     async def beside() -> list[Held]:
-        await search_letters(settings, scopes, needles, found)
-        return await search_topics(settings, scopes, needles, found.erased) if topics else []
+        await search_letters(settings, scopes, needles, found, keys)
+        return await search_topics(settings, scopes, needles, found.erased, keys) if topics else []
 
     return found, asyncio.run(beside())
 
@@ -95,8 +97,10 @@ def _show(scopes: list[str], found: Searched, held: list[Held]) -> None:
         out.print("[bold]Nothing was found.[/]")
     if held:
         table = Table(header_style="bold", pad_edge=False, title="What the log still holds", title_justify="left")
-        for column in ("Topic", "Records", "Of what is erased", "First at"):
+        for column in ("Topic", "Records", "Of what is erased", "Unreadable", "First at"):
             table.add_column(column, overflow="fold")
         for each in held:
-            table.add_row(each.topic, f"{each.records:,}", f"{each.held:,}", ", ".join(each.first))
+            table.add_row(
+                each.topic, f"{each.records:,}", f"{each.held:,}", f"{each.unreadable:,}", ", ".join(each.first)
+            )
         out.print(table)

@@ -77,6 +77,7 @@ COMMANDS = (
         LOOK,
         "streams",
     ),
+    Entry("keys", "memstream.cli.keys:app", "Look at the keys that seal the log; destroy them.", LOOK, "encryption"),
     Entry(
         "migrate", "memstream.cli.migrate:app", "Bring the graph's constraints and indexes up to date.", LOOK, "streams"
     ),

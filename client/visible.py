@@ -14,6 +14,7 @@ from memstream.schemas.errors import NotVisibleError, QueryError
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
 _DEAD = "dead_lettered"
+_UNREADABLE = "unreadable"
 _NOT_FOUND = 404
 _FINAL = {400, 401, 403, 422}
 
@@ -69,6 +70,8 @@ def _read(answer: httpx.Response, receipt: Receipt) -> tuple[Visible | None, str
         raise NotVisibleError(
             f"event {receipt.event_id} went to the dead letters and never becomes visible: {body.get('reason')}"
         )
+    if body.get("verdict") == _UNREADABLE:
+        raise NotVisibleError(f"event {receipt.event_id} never becomes visible: {body.get('reason')}")
     if not body.get("visible"):
         return None, "the graph has it, but has not sealed it yet"
     position = body.get("position") or {}

@@ -24,7 +24,7 @@ class EventOut(Answer):
     id: str = Field(description="The event's key: hash of scope, source and id.")
     type: str | None = None
     visible: bool = Field(description="Whether reads see it: its offset is at or below the sealed one.")
-    verdict: str | None = Field(None, description="applied, empty or dead_lettered.", examples=["applied"])
+    verdict: str | None = Field(None, description="applied, empty, dead_lettered, unreadable.", examples=["applied"])
     reason: str | None = Field(None, description="Why it was dead-lettered, or what was cut.")
     recorded_at: str | None = None
 

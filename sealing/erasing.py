@@ -10,6 +10,7 @@ from functools import partial
 
 from memstream.schemas.events import Event
 from memstream.schemas.statement import Erased, ErasureKind
+from memstream.sealing.errors import KeysReadOnly
 from memstream.sealing.keys import KeyStore
 
 
@@ -34,4 +35,7 @@ def destroy_with(store: KeyStore, event: Event) -> Callable[[], None] | None:
 
 
 def _destroy(store: KeyStore, scope: str, erased: Erased) -> None:
-    destroy_for(store, scope, erased)
+    try:
+        destroy_for(store, scope, erased)
+    except KeysReadOnly as error:
+        raise KeysReadOnly(f"the erasure is in the log, and the graph forgets; but {error}") from error

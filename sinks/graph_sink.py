@@ -46,7 +46,7 @@ class GraphSink:
         keys: KeyStore | None = None,
     ) -> None:
         self._replay = replay
-        self._keys = keys
+        self.keys = keys
         self._driver = driver
         self._database = database
         self._worker = worker
@@ -74,7 +74,7 @@ class GraphSink:
             last = max(batch_of, key=lambda record: record.offset)
             self.pass_over(topic, partition, last.offset, repeats.key_of(last))
             return Applied(dropped=len(batch_of), last_offset=last.offset)
-        incoming = [decode(record, self._keys) for record in batch_of]
+        incoming = [decode(record, self.keys) for record in batch_of]
         applied = self._write(lambda tx: batch.apply(tx, place, incoming, announce=self._announce))
         self._write(lambda tx: lock.seal(tx, place, applied.last_offset))
         unreadable = sum(one.patch.verdict is Verdict.UNREADABLE for one in incoming)

@@ -66,8 +66,11 @@ def origin_of(event: Event, record: Record, recorded: datetime) -> Origin:
     )
 
 
-def refuse(record: Record, refusal: Refusal) -> Output:
-    """The dead letter of a record; with a patch that bears the verdict, where the record tells whose event it is."""
+def refuse(record: Record, refusal: Refusal, told: str | None = None) -> Output:
+    """The dead letter of a record; with a patch that bears the verdict, where the record tells whose event it is.
+
+    `told`: what the patch says was wrong, where that must not stand in clear.
+    """
     identity = identity_of(record)
     if identity is None:
         return Output(record, refusal=refusal)
@@ -91,7 +94,7 @@ def refuse(record: Record, refusal: Refusal) -> Output:
         extractor=NO_EXTRACTOR,
         origin=origin,
         verdict=Verdict.DEAD_LETTERED,
-        reason=f"{refusal.reason.value}: {refusal.message}",
+        reason=f"{refusal.reason.value}: {refusal.message if told is None else told}",
     )
     return Output(record, patch_key=record_key(scope), patch=patch.encode(), refusal=refusal)
 

@@ -234,7 +234,7 @@ class ChunkWorker:
             identity = identity_of(record)
             if identity is None or not self._window.takes(identity[0], appended_text(record)):
                 return Output(record)
-        return refuse(record, refusal)
+        return refuse(record, refusal, self._seals.told)
 
     def _extract(self, sessions: list[_Session]) -> None:
         """One call for the whole chunk. A document, a board and a repeated event are read without the session."""

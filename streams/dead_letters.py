@@ -125,7 +125,7 @@ def read_letter(headers: Sequence[tuple[str, bytes]], value: bytes | None, key: 
         sha256=told.get(PREFIX + "sha256"),
         event_type=told.get("ce_type"),
         event_id=told.get("ce_id"),
-        scope=told.get("ce_scope") or _scope_inside(value) or _scope_of_key(key),
+        scope=told.get("ce_scope") or told.get(PREFIX + "scope") or _scope_inside(value) or _scope_of_key(key),
     )
 
 

@@ -19,6 +19,7 @@ from aiokafka import TopicPartition
 from memstream.schemas.errors import FatalError
 from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES
 from memstream.schemas.topics import EVENT_TOPICS, Topic
+from memstream.sealing import KeyStore, open_keys
 from memstream.settings import Settings
 from memstream.streams import metrics
 from memstream.streams.dead_letters import write_letter
@@ -28,6 +29,7 @@ from memstream.streams.log_watch import LogWatch
 from memstream.streams.outlet import Message, Outlet
 from memstream.streams.pool import Pool
 from memstream.streams.records import Output, Record, SessionResult, SessionWork
+from memstream.streams.sealed_letters import sealed_letter
 from memstream.streams.state_store import SessionStates
 
 STAGE = "extract"
@@ -76,6 +78,7 @@ class ExtractStage:
         self._watch = LogWatch(settings, (*EVENT_TOPICS, *_WRITTEN))
         self._upcoming: dict[SourcePartition, int] = {}
         self._states = SessionStates(settings)
+        self._keys = open_keys(settings)
         self._outlets: dict[SourcePartition, Outlet] = {}
         self._waiting: deque[SourceBatch] = deque()
         self._arrived = asyncio.Event()
@@ -248,7 +251,7 @@ class ExtractStage:
                 raise FatalError(
                     f"extraction gave nothing for {record.topic}-{record.partition} offset {record.offset}"
                 )
-            handover.messages.setdefault(source, []).extend(_messages(output, self._settings.partitions))
+            handover.messages.setdefault(source, []).extend(_messages(output, self._settings.partitions, self._keys))
         for source, messages in states.items():
             handover.messages[source].extend(messages)
         return handover
@@ -292,7 +295,7 @@ def _weight(batch: SourceBatch) -> int:
     return sum(1 + len(record.value or b"") // _WEIGHTY for record in batch.records)
 
 
-def _messages(output: Output, partitions: int) -> Iterable[Message]:
+def _messages(output: Output, partitions: int, keys: KeyStore | None) -> Iterable[Message]:
     record, refusal = output.record, output.refusal
     if output.patch is not None:
         metrics.PATCH_BYTES.observe(len(output.patch))
@@ -302,7 +305,7 @@ def _messages(output: Output, partitions: int) -> Iterable[Message]:
             yield Message(Topic.PATCHES, output.patch_key, output.copy, partition=partition)
     if refusal is not None:
         metrics.DEAD_LETTERS.labels(STAGE, refusal.reason.value).inc()
-        letter = write_letter(record, refusal, STAGE)
+        letter = sealed_letter(keys, write_letter(record, refusal, STAGE))
         yield Message(Topic.DEAD_LETTER, letter.key, letter.value, letter.headers)
     outcome = "refused" if refusal is not None else "repeated" if output.patch is None else "patched"
     outcome = "unreadable" if output.unreadable else outcome

@@ -9,9 +9,11 @@ from typing import Any
 from memstream.schemas.errors import TopicMismatch
 from memstream.schemas.scope import is_within
 from memstream.schemas.topics import Topic
+from memstream.sealing import KeyStore, open_keys
 from memstream.settings import Settings
 from memstream.streams.dead_letters import PREFIX, Headers, LetterTold, Mark, Place, read_letter, read_mark
 from memstream.streams.log_reader import read_to_end
+from memstream.streams.sealed_letters import opened_letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +87,24 @@ async def read_letters(settings: Settings, wanted: Wanted) -> AsyncIterator[File
     Raises BrokerUnavailable, and TopicMismatch where there is no topic of dead letters, or no such partition of it.
     """
     marks = await read_marks(settings)
+    keys = open_keys(settings)
     seen: set[Place] = set()
     topic = settings.topic(Topic.DEAD_LETTER)
     partitions = sorted({partition for partition, _ in wanted.names}) or None
     async for record in read_to_end(settings, topic, partitions):
-        letter = filed(record, marks)
+        letter = filed(record, marks, keys)
         if letter.told.place not in seen and wanted.takes(letter):
             seen.add(letter.told.place)
             yield letter
 
 
-def filed(record: Any, marks: dict[Place, Mark]) -> Filed:
-    """The letter of a record of the topic of dead letters."""
+def filed(record: Any, marks: dict[Place, Mark], keys: KeyStore | None = None) -> Filed:
+    """The letter of a record of the topic of dead letters, opened where it was sealed for this topic."""
     told = read_letter(record.headers, record.value, record.key)
     headers = tuple((name, value or b"") for name, value in record.headers)
     mark = marks.get(told.place)
-    return Filed(record.partition, record.offset, told, record.key, record.value, headers, mark)
+    told, value, headers = opened_letter(keys, told, record.value, headers)
+    return Filed(record.partition, record.offset, told, record.key, value, headers, mark)
 
 
 def counted(letters: Iterable[LetterTold]) -> dict[str, int]:

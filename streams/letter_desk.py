@@ -20,6 +20,7 @@ from aiokafka.errors import KafkaError, ProducerFenced
 from memstream.schemas.errors import BrokerUnavailable, InvalidPatch, UsageError
 from memstream.schemas.patch import Patch, Verdict
 from memstream.schemas.topics import Topic
+from memstream.sealing.patches import is_sealed_patch, readable_part
 from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
 from memstream.streams.dead_letters import Mark, Place, read_letter, write_mark
@@ -164,7 +165,7 @@ class Desk:
             told = read_letter(headers, None)
             return Outcome(told.place, f"{told.reason}: {told.message}")
         try:
-            patch = Patch.decode(value)
+            patch = Patch.decode(readable_part(value) if is_sealed_patch(value) else value)
         except InvalidPatch:
             return None
         place = (patch.origin.topic, patch.origin.partition, patch.origin.offset)

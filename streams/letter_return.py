@@ -7,6 +7,7 @@ it was, so that the graph takes it once, however many put it back.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -19,19 +20,23 @@ from memstream.schemas.errors import InvalidEvent, InvalidInput, InvalidPatch
 from memstream.schemas.events import Event, recorded_at
 from memstream.schemas.ids import utc_text
 from memstream.schemas.topics import EVENT_TOPICS, Topic
+from memstream.sealing import KeyStore, SealBroken, is_sealed, place, seal
+from memstream.sealing.events import CONTENT_TYPE, open_event, seal_event
 from memstream.sinks.records import PatchRecord, decode
-from memstream.streams.dead_letters import Headers
+from memstream.streams.dead_letters import PREFIX, Headers
 from memstream.streams.letter_book import Filed
 from memstream.streams.outlet import Message
+from memstream.streams.sealed_letters import DESTROYED, whose
 
 _RECORDED = "ce_recordedtime"
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(Moment)
 
 
-def untouched(letter: Filed, *, anyway: bool = False) -> Message:
-    """The letter's record as it was, for the topic and under the key where it belongs.
+def untouched(letter: Filed, *, anyway: bool = False, keys: KeyStore | None = None) -> Message:
+    """The letter's record as it was, for the topic and under the key where it belongs; sealed where the log is.
 
-    Raises InvalidInput where it would be refused again (unless `anyway`), or its bytes are not whole any more.
+    Raises InvalidInput where it would be refused again (unless `anyway`), its bytes are not whole any more, or can't be
+    read any more.
     """
     if letter.told.cut:
         raise InvalidInput(
@@ -39,9 +44,10 @@ def untouched(letter: Filed, *, anyway: bool = False) -> Message:
             "Put a smaller event back with --file"
         )
     if letter.told.topic == Topic.PATCHES:
-        return _patch(letter, anyway)
+        return _patch(letter, anyway, keys)
+    readable = opened(letter, keys)
     try:
-        event = cloudevents.decode(letter.own_headers, letter.value)
+        event = cloudevents.decode(readable.own_headers, readable.value)
         _check_time(letter, event)
     except InvalidEvent as error:
         if not anyway:
@@ -49,13 +55,19 @@ def untouched(letter: Filed, *, anyway: bool = False) -> Message:
                 f"Dead letter {letter.name} would be refused again ({error.reason}): {error}. Correct it with --edit "
                 "or --file, or send it as it is with --anyway"
             ) from error
-        return Message(_topic(letter), letter.key, letter.value, letter.own_headers)
+        value, headers = (letter.value, letter.own_headers) if keys is None else _sealed_as_is(letter, keys)
+        return Message(_topic(letter), letter.key, value, headers)
+    if keys is not None and readable is letter:
+        first = _first_time(letter, event)
+        return _message(event.model_copy(update={"recordedtime": first}) if first else event, keys)
     value, headers = _with_first_time(letter, event)
     return Message(event.kind.topic, event.record_key, value, headers)
 
 
-def corrected(letter: Filed, document: bytes) -> Message:
+def corrected(letter: Filed, document: bytes, keys: KeyStore | None = None) -> Message:
     """The record of an event that a person wrote: the whole of it as one JSON document, or its data alone.
+
+    It is sealed where the log is.
 
     Raises InvalidInput where it is no event of ours, or another one than the letter's.
     """
@@ -73,8 +85,28 @@ def corrected(letter: Filed, document: bytes) -> Message:
         ) from error
     _check_identity(letter, event)
     first = _first_time(letter, event)
-    key, value, headers = cloudevents.encode(event.model_copy(update={"recordedtime": first}) if first else event)
-    return Message(event.kind.topic, key, value, tuple(headers))
+    return _message(event.model_copy(update={"recordedtime": first}) if first else event, keys)
+
+
+def opened(letter: Filed, keys: KeyStore | None) -> Filed:
+    """A letter with its event in clear, for reading. Raises InvalidInput where nobody can, or we lack the keys."""
+    if not is_sealed(letter.value):
+        return letter
+    if keys is None:
+        raise InvalidInput(f"Dead letter {letter.name} is sealed: set MEMSTREAM_KEYS as its publisher has it")
+    if letter.told.message == DESTROYED:
+        found = None
+    else:
+        try:
+            found = open_event(keys, letter.value or b"", letter.own_headers)
+        except SealBroken as error:
+            raise InvalidInput(f"Dead letter {letter.name} can't be opened: {error}") from error
+    if found is None:
+        raise InvalidInput(
+            f"Dead letter {letter.name} can't be read any more, {DESTROYED}: `memstream dlq drop {letter.name}`"
+        )
+    ours = tuple((name, raw) for name, raw in letter.headers if name.startswith(PREFIX))
+    return replace(letter, value=found.value, headers=(*found.headers, *ours))
 
 
 def as_document(letter: Filed) -> bytes:
@@ -86,9 +118,33 @@ def as_document(letter: Filed) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _patch(letter: Filed, anyway: bool) -> Message:
+def _message(event: Event, keys: KeyStore | None) -> Message:
+    key, value, headers = cloudevents.encode(event)
+    if keys is not None:
+        value, headers = seal_event(keys, event, value, headers)
+    return Message(event.kind.topic, key, value, tuple(headers))
+
+
+def _sealed_as_is(letter: Filed, keys: KeyStore) -> tuple[bytes | None, Headers]:
+    """What is no event, sealed like one. Raises InvalidInput where its headers do not tell which event it is."""
+    if is_sealed(letter.value):
+        return letter.value, letter.own_headers
+    told = _attributes(letter)
+    names = [str(told.get(name, "")) for name in ("scope", "source", "id", "type")]
+    scope, subject = whose(letter.key, letter.value, letter.own_headers)
+    if not all(names) or names[0] != scope:
+        raise InvalidInput(
+            f"Dead letter {letter.name} does not tell in its headers which event it is, so it can't be sealed, and in "
+            "clear it would lie in its topic: correct it with --edit or --file"
+        )
+    value = seal([keys.current(scope, subject)], place("event", *names), letter.value or b"")
+    kept = tuple((name, raw) for name, raw in letter.own_headers if name.lower() != "content-type")
+    return value, (*kept, ("content-type", CONTENT_TYPE.encode()))
+
+
+def _patch(letter: Filed, anyway: bool, keys: KeyStore | None) -> Message:
     try:
-        decode(PatchRecord(letter.told.offset, letter.key, letter.value))
+        decode(PatchRecord(letter.told.offset, letter.key, letter.value), keys)
     except InvalidPatch as error:
         if not anyway:
             raise InvalidInput(f"Dead letter {letter.name}, a patch, would be refused again: {error}") from error

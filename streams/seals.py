@@ -28,6 +28,7 @@ from memstream.streams.admission import NO_EXTRACTOR, appended_text, identity_of
 from memstream.streams.projection import encode
 from memstream.streams.projection.sections import KeysOf, sealed
 from memstream.streams.records import Record
+from memstream.streams.sealed_letters import MESSAGE_IS_SEALED
 from memstream.streams.session_state import SessionState
 
 _BY_SESSION = frozenset({Topic.CONVERSATION, Topic.TOOL_CALL, Topic.FEEDBACK})
@@ -73,6 +74,11 @@ class Seals:
         if key is None:
             return encode(patch)
         return encode(patch, lambda one: sealed(one, key, keys_of))
+
+    @property
+    def told(self) -> str | None:
+        """What patches of refused events say in the place of what was wrong; None where they may say it in clear."""
+        return None if self._store is None else MESSAGE_IS_SEALED
 
     def payload(self, scope: str, key: Key | None, whole: bytes) -> bytes:
         """A whole result as it goes to the offload store: the same bytes of the same person lie there once."""

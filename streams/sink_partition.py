@@ -24,6 +24,7 @@ from memstream.streams.offload import OffloadStore
 from memstream.streams.outlet import Message
 from memstream.streams.persistence import Persistence
 from memstream.streams.records import Record, Refusal
+from memstream.streams.sealed_letters import sealed_letter
 
 log = structlog.get_logger(__name__)
 
@@ -165,7 +166,7 @@ class PartitionSink:
             value=record.value,
             headers=tuple((name, value or b"") for name, value in record.headers),
         )
-        letter = write_letter(origin, refusal, STAGE)
+        letter = sealed_letter(self._graph.keys, write_letter(origin, refusal, STAGE))
         await self._sender.send([Message(Topic.DEAD_LETTER, letter.key, letter.value, letter.headers)])
         patch = PatchRecord(record.offset, record.key, record.value)
         told = f"{reason.value}: {error}"

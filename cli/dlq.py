@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from memstream.cli.dlq_decide import drop, retry
 from memstream.cli.dlq_options import Reason, Scope, Since, Until, name_of, wanted_of
 from memstream.schemas.errors import InvalidInput, TopicMismatch
 from memstream.sealing import is_sealed, open_keys
+from memstream.sealing.patches import is_sealed_patch, open_patch
 from memstream.settings import load
 from memstream.streams.dead_letters import LetterTold
 from memstream.streams.letter_book import Filed, Wanted, counted, read_letters
@@ -84,6 +86,8 @@ def show(
     found = asyncio.run(_find(letter))
     if is_sealed(found.value):
         found = opened(found, open_keys(load()))
+    elif found.value is not None and is_sealed_patch(found.value) and (keys := open_keys(load())) is not None:
+        found = replace(found, value=open_patch(keys, found.value).value)
     if headers:
         err.print(f"key: {found.key!r}", markup=False)
         for name, value in found.headers:

@@ -19,6 +19,7 @@ from memstream.settings import load
 
 app = typer.Typer(no_args_is_help=True, help="Look at the keys that seal the log; destroy them.")
 
+NOBODYS = ""  # the scope of what tells none
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Children = Annotated[bool, typer.Option(help="In the scopes below, too.")]
 
@@ -71,9 +72,10 @@ def make(
 
 @app.command()
 def destroy(  # noqa: PLR0917 - options of a command
-    scope: Annotated[str, typer.Option("--scope", "-s", help="The scope of the keys.")],
+    scope: Annotated[str | None, typer.Option("--scope", "-s", help="The scope of the keys.")] = None,
     subject: Annotated[str | None, typer.Option(help="The person that they are of.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="All keys of the scope.")] = False,
+    nobodys: Annotated[bool, typer.Option(help="The key of dead letters that tell no scope.")] = False,
     children: Children = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
@@ -84,9 +86,9 @@ def destroy(  # noqa: PLR0917 - options of a command
 
     Example: memstream keys destroy --scope acme/fleet-7 --subject user-42 --yes
     """
-    if (subject is None) != all_:
-        raise InvalidInput("say whose: --subject, or --all for the whole scope")
-    store, name = _store(), parse_scope(scope)
+    if nobodys != (scope is None) or (scope is not None and (subject is None) != all_):
+        raise InvalidInput("say whose: --scope with --subject, or with --all for the whole of it; or --nobodys alone")
+    store, name = _store(), parse_scope(scope) if scope is not None else NOBODYS
     doomed = [row for row in store.rows(name, below=children) if _is_of(row, subject) and row.destroyed is None]
     if doomed and not yes:
         err.print(f"{len(doomed)} keys, and with them all that they seal in the log. This can't be undone.")

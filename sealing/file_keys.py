@@ -24,6 +24,7 @@ from memstream.sealing.keys import ID_BYTES, SECRET_BYTES, Destroyed, Key, KeyRo
 
 _WAIT_SECONDS = 10.0
 _NONCE = 12
+_MOST_HELD = 50_000  # keys in memory
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
     id TEXT PRIMARY KEY, scope TEXT NOT NULL, subject TEXT NOT NULL, generation INTEGER NOT NULL,
@@ -116,7 +117,7 @@ class FileKeys:
         with self._lock:
             try:
                 (version,) = self._db.execute("PRAGMA data_version").fetchone()
-                if version != self._version:
+                if version != self._version or len(self._by_id) > _MOST_HELD:
                     self._forget()
                     self._version = version
                 yield

@@ -91,11 +91,15 @@ async def read_letters(settings: Settings, wanted: Wanted) -> AsyncIterator[File
     seen: set[Place] = set()
     topic = settings.topic(Topic.DEAD_LETTER)
     partitions = sorted({partition for partition, _ in wanted.names}) or None
-    async for record in read_to_end(settings, topic, partitions):
-        letter = filed(record, marks, keys)
-        if letter.told.place not in seen and wanted.takes(letter):
-            seen.add(letter.told.place)
-            yield letter
+    try:
+        async for record in read_to_end(settings, topic, partitions):
+            letter = filed(record, marks, keys)
+            if letter.told.place not in seen and wanted.takes(letter):
+                seen.add(letter.told.place)
+                yield letter
+    finally:
+        if keys is not None:
+            keys.close()
 
 
 def filed(record: Any, marks: dict[Place, Mark], keys: KeyStore | None = None) -> Filed:

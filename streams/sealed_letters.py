@@ -83,7 +83,7 @@ def whose(key: bytes | None, value: bytes | None, headers: Headers) -> tuple[str
     of_key = (key or b"").decode("utf-8", "replace").partition(KEY_SEPARATOR)[0]
     scope = _scope(told.get("ce_scope")) or _scope(about.get("scope")) or _scope(of_key)
     subject = told.get("ce_subject") or about.get("subject")
-    return scope, subject if isinstance(subject, str) and len(subject) <= MAX_ID else ""
+    return scope, subject if scope and isinstance(subject, str) and len(subject) <= MAX_ID else ""
 
 
 def _open(store: KeyStore, where: bytes, sealed: bytes) -> bytes | None:

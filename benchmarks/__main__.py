@@ -13,15 +13,15 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from benchmarks import extract, growth, replay, sink, whole
+from benchmarks import extract, growth, replay, sealing, sink, whole
 from benchmarks.figures import Section, as_json, show
 from memstream.deploy.health import kafka_health, neo4j_health
 from memstream.schemas.errors import MemstreamError, StackError
 from memstream.settings import Settings, load
 
 NAMES = (
-    extract.NAME, sink.NAME, growth.GROWTH, replay.REPLAY, replay.DUPLICATES, whole.PIPELINE, whole.LATENCY,
-    whole.MEMORY,
+    extract.NAME, sink.NAME, sealing.NAME, growth.GROWTH, replay.REPLAY, replay.DUPLICATES, whole.PIPELINE,
+    whole.LATENCY, whole.MEMORY,
 )  # fmt: skip
 BY_NAME = (growth.MILLION,)  # take too long to be run with the others
 
@@ -69,6 +69,8 @@ async def _sections(stack: Settings, names: Sequence[str], *, quick: bool) -> As
         yield await extract.run(stack, quick=quick)
     if sink.NAME in names:
         yield await sink.run(stack, quick=quick)
+    if sealing.NAME in names:
+        yield await sealing.run(stack, quick=quick)
     if growth.GROWTH in names:
         yield await growth.run(stack, quick=quick)
     if growth.MILLION in names:

@@ -99,11 +99,6 @@ def readable_part(value: bytes) -> bytes:
     return orjson.dumps({name: one for name, one in _parsed(value).items() if name not in {"seal", "sealed"}})
 
 
-def patch_key_ids(value: bytes) -> list[tuple[str, ...]]:
-    """The ids of the keys of each section, the event's own first. Raises InvalidPatch, SealBroken."""
-    return [key_ids(_bytes(text)) for text in _parsed(value)["sealed"]]
-
-
 def _body(store: KeyStore, where: bytes, text: str) -> dict[str, Any] | None:
     sealed = _bytes(text)
     keys = store.get(key_ids(sealed))

@@ -14,7 +14,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from memstream.schemas.base import Id, Moment
-from memstream.schemas.errors import InvalidEvent, Reason
+from memstream.schemas.errors import FatalError, InvalidEvent, Reason
 from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES, Event
 from memstream.schemas.ids import event_key, order_key, utc_text
 from memstream.schemas.patch import REFUSED_GENERATION, Origin, Patch, Verdict
@@ -94,9 +94,11 @@ class Seals:
         if keys is None:
             state.begin_anew()
             return
-        by_id = {key.id: key for key in keys}
-        told = orjson.loads(open_sealed(keys, state_place(session), state.sealed))
-        state.unseal(told, by_id)
+        try:
+            told = orjson.loads(open_sealed(keys, state_place(session), state.sealed))
+        except SealBroken as error:
+            raise FatalError(f"a session's state can't be opened: {error}") from error
+        state.unseal(told, {key.id: key for key in keys})
 
 
 def state_place(session: bytes | None) -> bytes:

@@ -95,8 +95,7 @@ class FileKeys:
                 rows = [KeyRow(*row) for row in self._db.execute(_LIVING + _ORDER, (scope, below, subject))]
                 self._db.executemany(_DESTROY, [(now, row.id) for row in rows])
             self._forget()
-            if rows:
-                self._db.execute("VACUUM")
+            self._write_anew()
             return Destroyed(tuple(KeyRow(r.id, r.scope, r.subject, r.generation, r.made, now) for r in rows))
 
     def rows(self, scope: str | None = None, *, below: bool = False) -> list[KeyRow]:
@@ -110,6 +109,15 @@ class FileKeys:
         with self._lock:
             self._forget()
             self._db.close()
+
+    def _write_anew(self) -> None:
+        try:
+            self._db.execute("VACUUM")
+        except sqlite3.Error as error:
+            raise StoreUnavailable(
+                f"the keys are destroyed and overwritten, but the file {self._path} could not be written anew "
+                f"({error}): destroy them once more when nobody holds it"
+            ) from error
 
     @contextmanager
     def _fresh(self) -> Iterator[None]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 
 from memstream.schemas.errors import StackError
 
 LOOPBACK = "127.0.0.1"
+_FIRST, _COUNT, _TRIES = 20_000, 12_000, 1_000
+_named: set[int] = set()
 
 
 def is_free(port: int) -> bool:
@@ -21,11 +24,16 @@ def is_free(port: int) -> bool:
 
 
 def any_free() -> int:
-    """A port that nobody listens on at this moment."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A port that nobody listens on at this moment, and that this process has not named before.
+
+    It lies below those that systems give to outgoing connections: one of these would take it before its server starts.
+    """
+    for _ in range(_TRIES):
+        port = _FIRST + secrets.randbelow(_COUNT)
+        if port not in _named and is_free(port):
+            _named.add(port)
+            return port
+    raise StackError(f"No port between {_FIRST} and {_FIRST + _COUNT} is free: stop what listens there.")
 
 
 def choose(

@@ -229,6 +229,13 @@ def test_the_port_of_before_comes_first_then_the_usual_then_any(taken: int) -> N
     assert is_free(found)
 
 
+def test_no_port_is_named_twice() -> None:
+    """What is told to be free may not be listened on yet: the next one asked for is another one, all the same."""
+    named = [any_free() for _ in range(500)]
+    assert len(set(named)) == 500
+    assert all(is_free(port) for port in named)
+
+
 def test_a_wanted_port_is_taken_or_refused(taken: int) -> None:
     """A port asked for is that port or an error."""
     wanted = any_free()

@@ -69,9 +69,9 @@ def record(graph: World, told: Told, keys: Keys) -> PatchRecord:
 
 
 def test_when_the_key_is_destroyed_makes_no_difference(graph: World, keys: Keys, file: Path) -> None:
-    """Never, before anything, or after some of the events, in several orders: the graph that the erasure leaves."""
+    """Never, before anything, or after some of the events, in some orders: the graph that the erasure leaves."""
     told, found = talk(graph), set()
-    for run, (order, after) in enumerate(itertools.product([*itertools.permutations(told)][::5], (None, 0, 2, 4))):
+    for run, (order, after) in enumerate(itertools.product([*itertools.permutations(told)][::11], (None, 0, 2))):
         copy = file.with_suffix(f".{run}")
         shutil.copyfile(file, copy)
         store = FileKeys(str(copy))

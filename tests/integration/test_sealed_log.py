@@ -137,6 +137,9 @@ async def test_a_person_of_a_shared_session_is_erased_in_the_log_too(world: Worl
     await nothing_in_clear(world)
     assert "vexelwerk" in await recalled(world, "Where does Tom Hale work?")
 
+    letters: list[dict[str, Any]] = json.loads((await world.run("dlq", "list", "--scope", world.scope)).out)
+    assert ["data field" in one["message"] for one in letters] == [True]  # opened for who has the keys
+
     erased = (await world.run("erase", "--scope", world.scope, "--user", "ana", "--yes", "--wait", "60")).summary
     assert (erased["reached"], len(erased["keys_destroyed"]), erased["keys_kept"]) == (4, 1, None)
     await world.publish([("m4", "ana", "I live in Tromso."), ("m5", "ben", "She likes Quillon Labs.")])

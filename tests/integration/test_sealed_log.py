@@ -29,6 +29,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "erasure.md").read_text(encodin
 # what was said, in words that are too long to stand in sealed bytes by chance
 WORDS = (
     "mara lind",
+    "jana lind",
     "nimbus",
     "quillon",
     "vexelwerk",
@@ -126,6 +127,7 @@ async def test_a_person_of_a_shared_session_is_erased_in_the_log_too(world: Worl
     """Sealed, recalled, erased, and built again from patches and from events."""
     await world.publish(
         [
+            ("b0", "ben", "I met Jana Lind yesterday. Jana Lind works at Quillon Labs."),
             ("m0", "ana", "I met Mara Lind yesterday. Mara Lind works at Nimbus."),
             ("m1", "ben", "She moved to Rome. I live in Porto."),
             ("m2", "ben", "My brother is Tom Hale. Tom works at Vexelwerk."),
@@ -133,7 +135,7 @@ async def test_a_person_of_a_shared_session_is_erased_in_the_log_too(world: Worl
         ]
     )
     await publish_others(world)
-    await world.live.until(world.scope, 7)
+    await world.live.until(world.scope, 8)
     await nothing_in_clear(world)
     assert "vexelwerk" in await recalled(world, "Where does Tom Hale work?")
 
@@ -143,7 +145,7 @@ async def test_a_person_of_a_shared_session_is_erased_in_the_log_too(world: Worl
     erased = (await world.run("erase", "--scope", world.scope, "--user", "ana", "--yes", "--wait", "60")).summary
     assert (erased["reached"], len(erased["keys_destroyed"]), erased["keys_kept"]) == (4, 1, None)
     await world.publish([("m4", "ana", "I live in Tromso."), ("m5", "ben", "She likes Quillon Labs.")])
-    await world.live.until(world.scope, 10)
+    await world.live.until(world.scope, 11)
     left = texts(world.live, world.scope)
     assert "tromso" in left
     assert not [word for word in (*OF_ANA, "lives in rome") if word in left]

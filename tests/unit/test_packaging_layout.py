@@ -71,7 +71,7 @@ def test_the_contract_needs_nothing_else(room: str, may: set[str]) -> None:
     assert ours <= {"memstream.schemas", f"memstream.{room}"}
 
 
-@pytest.mark.parametrize("room", ["schemas", "settings", "client"])
+@pytest.mark.parametrize("room", ["schemas", "settings", "sealing", "client"])
 def test_what_an_agent_installs_runs_on_the_base_install(room: str) -> None:
     """These rooms import at import time only what the base install brings."""
     assert _foreign(_imports(_ROOT / room, everywhere=False)) <= _base()

@@ -15,6 +15,7 @@ import pytest
 from memstream.schemas.errors import SettingsError
 from memstream.schemas.statement import Erased, ErasureKind
 from memstream.sealing import KeyMissing, KeysPlace, KeysReadOnly, KeyStore, open_keys
+from memstream.sealing.box import derived
 from memstream.sealing.erasing import destroy_for
 from memstream.sealing.file_keys import FileKeys
 from memstream.settings import load
@@ -164,3 +165,12 @@ def test_the_setting_names_a_store_or_nothing(tmp_path: Path) -> None:
     assert open_keys(told) is not None
     with pytest.raises(SettingsError, match="can't be used"):
         open_keys(load(keys="file:///proc/nothing/keys.db"))
+
+
+def test_what_is_not_installed_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base install has no cipher: the setting says at once what to install, for a file and for a variable."""
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    derived.cache_clear()
+    for place in (KeysPlace(path.as_uri()), KeysPlace("env:", told="[]")):
+        with pytest.raises(SettingsError, match=r"memstream\[encryption\]"):
+            place.open()

@@ -32,6 +32,7 @@ from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.records import PatchRecord
 from memstream.sinks.stores import Store, Stores
+from memstream.streams.collector import search_seldom
 from memstream.streams.projection import names
 from memstream.streams.projection.names import Ref
 from memstream.streams.projection.rows import Rows
@@ -65,6 +66,7 @@ async def run(stack: Settings, *, quick: bool) -> Section:
 def _run(stack: Settings, batches: int) -> Section:
     figures: list[Figure] = []
     detail: dict[str, Any] = {}
+    search_seldom()  # as the sink's process does
     with Stores.connect(stack) as stores:
         store = stores.of("benchmarks")
         migrate(store.driver, store.database, dimensions_of(stack.embedder))

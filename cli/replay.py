@@ -33,6 +33,7 @@ from memstream.sinks.export.compare import PRECISION, VECTORS, Tolerance
 from memstream.sinks.export.verify import GraphSource
 from memstream.sinks.export.verify import verify as compare
 from memstream.sinks.stores import Stores
+from memstream.streams.collector import search_seldom
 from memstream.streams.logs import configure_logs
 from memstream.streams.replay.plan import Plan, Source
 from memstream.streams.replay.progress import Meter, State
@@ -83,6 +84,7 @@ def replay(  # noqa: PLR0917 - options of a command
         raise InvalidInput("--verify compares a graph of its own: --into another Neo4j (bolt://…), or --wipe this one")
     log = settings.data_dir / "logs" / f"{plan.lineage(settings)}.log"
     meter = Meter()
+    search_seldom()
     one = Replay(plan, settings, meter, log, any_free(), processes)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8") as told:

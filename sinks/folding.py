@@ -8,7 +8,7 @@ from typing import Any
 from memstream.folds.facts import Said
 from memstream.folds.resume import Ask, At, Before, Changed, Kept, Refolded, RunsFrom, SaidFrom, refold, taken_up
 from memstream.sinks.slots import (
-    BEGUN,
+    FEW_RUNS,
     LAST_LEAD,
     LAST_TURN,
     RUNS_AT,
@@ -27,12 +27,14 @@ from memstream.sinks.writer import Writer
 
 Fold = Generator[Ask, Any, Refolded]
 
+FEW = 8  # versions of a slot that are read at once; of more, each that is asked for is looked up
+
 
 def fold_slots(writer: Writer, slots: Slots, news: Mapping[SlotKey, Sequence[Row]]) -> list[Slot]:
     """Fold these slots with what their `said` has of this batch, and the batch's retractions of each (`news`)."""
     in_order = [slots[key] for key in sorted(slots)]
     _read_taken_back(writer, in_order, news)
-    _read_begun(writer, in_order)
+    _read_few(writer, in_order)
     new: dict[SlotKey, list[Said]] = {}
     said = [(slot, one) for slot in in_order for one in slot.said.values()]
     for slot, one in _standing(writer, said):
@@ -65,12 +67,10 @@ def _answers(writer: Writer, asks: Sequence[tuple[Slot, Ask]]) -> list[list[Any]
     answers: list[list[Any]] = [[] for _ in asks]
     runs: list[tuple[dict[str, Statement], int, Row]] = []
     said: list[tuple[int, Row]] = []
-    for i, (slot, ask) in enumerate(asks):
+    for i, (_, ask) in enumerate(asks):
         match ask:
             case SaidFrom(place):
                 said.append((i, {"place": place}))
-            case _ if not slot.begun:  # most slots of a batch are new: nothing to look up
-                continue
             case RunsFrom(place):
                 runs.append((RUNS_FROM, i, {"place": place}))
             case At(turns):
@@ -79,6 +79,10 @@ def _answers(writer: Writer, asks: Sequence[tuple[Slot, Ask]]) -> list[list[Any]
                 runs += [(LAST_LEAD, i, {"row": row, "before": row + place}) for row in leads]
                 runs += [(LAST_TURN, i, {"row": row, "before": row + place}) for row in turns]
     slots = [slot for slot, _ in asks]
+    for i, (slot, ask) in enumerate(asks):
+        for label, few in slot.runs.items():
+            for row in _among(few, ask):
+                _take_up(row, label, answers[i])
     for kind in (RUNS_FROM, LAST_LEAD, LAST_TURN, RUNS_AT):
         _runs(writer, kind, slots, [(i, row) for of, i, row in runs if of is kind], answers)
     _said(writer, slots, said, answers)
@@ -96,13 +100,16 @@ def _runs(
         sent = [
             {"i": i, "scope": slots[i].key.scope, "slot": slots[i].key.slot, **row}
             for i, row in rows
-            if label in slots[i].labels
+            if label in slots[i].labels and label not in slots[i].runs
         ]
         for row in writer.run(what, rows=sent) if sent else ():
-            found = taken_up(row["fold"], row | {"label": label})
-            # the last value of a track is the last run of its claim, too
-            if all(one.turn != found.turn for one in answers[row["i"]]):
-                answers[row["i"]].append(found)
+            _take_up(row, label, answers[row["i"]])
+
+
+def _take_up(row: Row, label: str, answer: list[Kept]) -> None:
+    # the last value of a track is the last run of its claim, too
+    if all(one.turn != row["turn"] for one in answer):
+        answer.append(taken_up(row["fold"], row | {"label": label}))
 
 
 def _said(writer: Writer, slots: list[Slot], rows: list[tuple[int, Row]], answers: list[list[Said]]) -> None:
@@ -133,16 +140,37 @@ def _standing(writer: Writer, found: Sequence[tuple[Slot, Assertion]]) -> list[t
     return left
 
 
-def _read_begun(writer: Writer, slots: list[Slot]) -> None:
-    """Whether any version of these slots stands."""
-    for label, what in BEGUN.items():
-        rows = [
-            {"i": i, "scope": slot.key.scope, "slot": slot.key.slot}
-            for i, slot in enumerate(slots)
-            if label in slot.labels
-        ]
-        for row in writer.run(what, rows=rows) if rows else ():
-            slots[row["i"]].begun = True
+def _read_few(writer: Writer, slots: list[Slot]) -> None:
+    """The versions of slots that have no more than a few: what their folds ask for is among them."""
+    for label, what in FEW_RUNS.items():
+        asked = [slot for slot in slots if label in slot.labels]
+        rows = [{"i": i, "scope": slot.key.scope, "slot": slot.key.slot} for i, slot in enumerate(asked)]
+        found: list[list[Row]] = [[] for _ in asked]
+        for row in writer.run(what, rows=rows, most=FEW + 1) if rows else ():
+            found[row["i"]].append(row)
+        for slot, runs in zip(asked, found, strict=True):
+            if len(runs) <= FEW:
+                slot.runs[label] = runs
+
+
+def _among(runs: Sequence[Row], ask: Ask) -> list[Row]:
+    """What the look-ups for this would find, of all runs of a slot."""
+    match ask:
+        case RunsFrom(place):
+            return [row for row in runs if row["last_place"] >= place]
+        case At(turns):
+            return [row for row in runs if row["turn"] in turns]
+        case Before(place, leads, turns):
+            last = [_last(runs, "lead", start, place) for start in leads]
+            last += [_last(runs, "turn", start, place) for start in turns]
+            return [row for row in last if row is not None]
+        case SaidFrom():
+            return []
+
+
+def _last(runs: Sequence[Row], name: str, start: str, place: str) -> Row | None:
+    rows = [row for row in runs if row[name] is not None and start <= row[name] < start + place]
+    return max(rows, key=lambda row: str(row[name]), default=None)
 
 
 def _read_taken_back(writer: Writer, slots: list[Slot], news: Mapping[SlotKey, Sequence[Row]]) -> None:

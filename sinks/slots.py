@@ -57,21 +57,20 @@ SLOT_OF = statement(
 )
 LABELS = {AssertionKind.FACT: "Fact", AssertionKind.PREFERENCE: "Preference"}
 _VERSION = """collect({i: row.i, eid: elementId(f), id: f.id, name: f.name, claim: f.claim, holds: f.holds,
-  typed: f.typed, fold: f.fold, subject: f.subject, predicate: f.predicate, object: f.object, open: f.open}) AS rows"""
+  typed: f.typed, fold: f.fold, subject: f.subject, predicate: f.predicate, object: f.object, open: f.open,
+  last_place: f.last_place, lead: f.lead, turn: f.turn}) AS rows"""
 # Index: Fact and Preference (scope, slot, last_place).
 _RUNS_FROM = """
 UNWIND $rows AS row
 MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= row.place
 RETURN """
-# Index: Fact and Preference (scope, slot, last_place): is there any?
-_BEGUN = """
+# Index: Fact and Preference (scope, slot, last_place): the first few of a slot. Most slots have no more.
+_FEW_RUNS = """
 UNWIND $rows AS row
 CALL (row) {
-  MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= '' RETURN f LIMIT 1
+  MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= '' RETURN f LIMIT $most
 }
-RETURN collect({i: row.i}) AS rows
-"""
-BEGUN = {label: statement(f"slots with a {label}", _BEGUN.replace("LABEL", label)) for label in LABELS.values()}
+RETURN """
 # Index: Fact and Preference (scope, slot, lead) and (scope, slot, turn), read backwards from the place, one hit.
 _LAST_BEFORE = """
 UNWIND $rows AS row
@@ -93,6 +92,7 @@ def _for_each(name: str, text: str) -> dict[str, Statement]:
     }
 
 
+FEW_RUNS = _for_each("first runs", _FEW_RUNS)
 RUNS_FROM = _for_each("runs from a place", _RUNS_FROM)
 LAST_LEAD = _for_each("last value before a place", _LAST_BEFORE.replace("KEY", "lead"))
 LAST_TURN = _for_each("last run of a claim before a place", _LAST_BEFORE.replace("KEY", "turn"))
@@ -133,7 +133,7 @@ class Slot:
     """What a batch does to a slot, what was read of it, and what it folds to.
 
     `places` are those of assertions that went or came back, `whole` tells that it may be anywhere; `lost` are the names
-    of runs that lost a source; `begun` tells that versions of it stand, so that there is something to go on with.
+    of runs that lost a source; `runs` are the versions that stand, by label, of labels that have no more than a few.
     """
 
     key: SlotKey
@@ -141,8 +141,8 @@ class Slot:
     kind: AssertionKind | None = None
     places: list[str] = field(default_factory=list)
     whole: bool = False
-    begun: bool = False
     lost: set[str] = field(default_factory=set)
+    runs: dict[str, list[Row]] = field(default_factory=dict)
     said: dict[str, Assertion] = field(default_factory=dict)
     fallen: list[Assertion] = field(default_factory=list)
     taken_back: list[TakenBack] = field(default_factory=list)

@@ -16,6 +16,7 @@ from memstream.streams import metrics
 from memstream.streams.admission import refuse
 from memstream.streams.broker import wait_for_broker, watch_broker
 from memstream.streams.chunk import ChunkConfig, ChunkWorker
+from memstream.streams.collector import search_seldom
 from memstream.streams.extract_stage import STAGE, ExtractStage
 from memstream.streams.faust_source import FaustSource, SourcePlan
 from memstream.streams.group import dissolve
@@ -75,6 +76,7 @@ async def _prepare(settings: Settings, pool: Pool, ready: Readiness) -> None:
     ready.lacks("loading the models")
     await pool.warm_up()
     log.info("models_loaded", processes=settings.extract_process_count)
+    search_seldom()
 
 
 async def _work(settings: Settings, instance: str, stop: asyncio.Event, pool: Pool, ready: Readiness) -> None:

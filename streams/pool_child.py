@@ -6,7 +6,6 @@ however that died. A frame is eight bytes of length and a pickle; both ends are 
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import queue
@@ -17,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Protocol
 
 from memstream.schemas.errors import MemstreamError, PoisonError, TransientError
+from memstream.streams.collector import search_seldom
 from memstream.streams.records import SessionResult, SessionWork
 
 LENGTH_BYTES = 8
@@ -53,8 +53,7 @@ def main() -> None:
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(frames,), daemon=True).start()
     worker = _load(frames.get(), outbox)
-    gc.collect()
-    gc.freeze()  # the models are no garbage: never look through them again
+    search_seldom()  # the models are no garbage
     _write(outbox, (READY, None))
     while True:
         works: list[SessionWork] = pickle.loads(frames.get())  # noqa: S301 - from our parent

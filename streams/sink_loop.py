@@ -7,6 +7,7 @@ is sought to where the graph is. While Neo4j is away nothing is fetched, the hea
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 
 import structlog
@@ -31,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 _AT_ONCE = 4
 _WAIT_MS = 250
+_FEW = 20  # records of a partition: such a batch costs hardly more than a single one
+_REST_SECONDS = 0.5
 _FETCH_BYTES = 4 * 2**20
 _BEAT_SECONDS = 3.0
 _NEVER_MS = 2**31 - 1  # how long a poll may keep us waiting: Neo4j may be away for hours, heartbeats show that we live
@@ -125,25 +128,30 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
     async def _round_unless_rebalanced(self) -> None:
         try:
             async with self._busy:
-                await self._round()
+                rest = await self._round()
+            await asyncio.sleep(rest)
         except IllegalStateError as error:  # partitions left us in the middle: those that stay are opened again
             log.info("round_passed_over", why=str(error))
             self._open.clear()
 
-    async def _round(self) -> None:
+    async def _round(self) -> float:
+        """Seconds to rest afterwards: a transaction has its price however little is in it, so let more gather."""
         await self._each(self._open_one(tp) for tp in list(self._assigned.keys() - self._open))
         ready = sorted(self._open)
         if not ready:
-            await asyncio.sleep(_WAIT_MS / 1000)
-            return
+            return _WAIT_MS / 1000
         erasing = [tp for tp in ready if self._assigned[tp].erasing]
         taken = await self._consumer.getmany(*ready, timeout_ms=0 if erasing else _WAIT_MS)
         await self._measure(ready)
+        begun = time.monotonic()
         if taken:
             await self._watch.check()  # what was fetched before is of the topic that we began with
             done = await self._each(self._apply_one(tp, records) for tp, records in taken.items())
             await self._commit(done)
         await self._each(self._erase_one(tp) for tp in erasing if tp not in taken)
+        if taken and not erasing and sum(map(len, taken.values())) < _FEW * len(taken):
+            return min(time.monotonic() - begun, _REST_SECONDS)
+        return 0.0
 
     async def _open_one(self, tp: TopicPartition) -> TopicPartition:
         async with self._at_once:

@@ -15,6 +15,7 @@ from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.stores import Store, Stores
 from memstream.streams.broker import wait_for_broker, watch_broker
+from memstream.streams.collector import search_seldom
 from memstream.streams.group import dissolve
 from memstream.streams.letter_watch import watch_letters
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
@@ -45,6 +46,7 @@ async def run_sink(settings: Settings, instance: str, stop: asyncio.Event) -> No
                 graph = GraphSink(store.driver, store.database, worker, keys=open_keys(settings))
                 knocking = asyncio.create_task(watch_broker(settings, ready))
                 counting = asyncio.create_task(watch_letters(settings))
+                search_seldom()
                 try:
                     await SinkLoop(settings, group_of(settings), instance, graph, ready).run(stop)
                 except (LogMismatch, TopicMismatch):

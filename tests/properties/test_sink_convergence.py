@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from unittest.mock import patch as patched
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from sink_world import World, world
 from memstream.schemas.ids import named_id
 from memstream.schemas.patch import Label, Patch
 from memstream.settings import Settings
+from memstream.sinks import folding
 
 PEOPLE = ("Ann", "Bob")
 PLACES = ("Paris", "Rome", "Oslo")
@@ -83,14 +85,18 @@ def logs(draw: st.DrawFn) -> list[Patch]:
     return made
 
 
-def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int]) -> list[str]:
-    """The canonical form of the graph after these patches, in this order, cut into batches."""
+def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int], few: int = folding.FEW) -> list[str]:
+    """The canonical form of the graph after these patches, in this order, cut into batches.
+
+    `few` is how many versions of a slot are read at once: of more, each is looked up.
+    """
     graph.wipe()
     rest = list(log)
-    for cut in [*cuts, len(rest)]:
-        if batch := rest[:cut]:
-            graph.apply(*batch)
-        rest = rest[cut:]
+    with patched.object(folding, "FEW", few):
+        for cut in [*cuts, len(rest)]:
+            if batch := rest[:cut]:
+                graph.apply(*batch)
+            rest = rest[cut:]
     return graph.dump()
 
 
@@ -104,7 +110,8 @@ def test_any_order_any_duplicates_any_batches_give_one_graph(
     again = data.draw(st.lists(st.sampled_from(log), max_size=4), label="duplicates")
     shuffled = data.draw(st.permutations(log + again), label="order")
     cuts = data.draw(st.lists(st.integers(1, 4), max_size=6), label="batches")
-    assert fed(graph, shuffled, cuts) == plain
+    few = data.draw(st.sampled_from((0, 1, folding.FEW)), label="versions read at once")
+    assert fed(graph, shuffled, cuts, few) == plain
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,4 +8,5 @@ if ! .venv/bin/memstream status >/dev/null 2>&1; then
   trap '.venv/bin/memstream down >/dev/null 2>&1' EXIT
 fi
 .venv/bin/memstream up >&2 || exit 1
-.venv/bin/python -m pytest "$@"
+# Two at once, file by file: much of a test against the real ones is waiting.
+.venv/bin/python -m pytest -n 2 --dist loadfile "$@"

@@ -29,7 +29,7 @@ KINDS = (
     "add worker",
     "remove worker",
 )
-SHORT = ("cut", "pause sink", "kill child", "kill neo4j", "kill sink", "kill kafka")
+SHORT = ("cut", "pause sink", "kill neo4j", "kill kafka")
 _MOST_WORKERS = 3
 
 

@@ -1,7 +1,8 @@
 """FIRST_MESSAGE and NEXT_MESSAGE, brought in step around each message that came or went.
 
 Index: Message (scope, session_id, order), walked from the place itself, so that a look-up costs the same in a session
-of ten messages and of a million. The edges show the latest state; a reader of an earlier position goes by `order`.
+of ten messages and of a million. The queries name it: a planner that knows little of a young graph takes another one.
+The edges show the latest state; a reader of an earlier position goes by `order`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ BEFORE = statement(
     UNWIND $rows AS row
     CALL (row) {
       MATCH (p:Message)
+      USING INDEX p:Message(scope, session_id, order)
       WHERE p.scope = row.scope AND p.session_id = row.session AND p.order <= row.order
         AND (p.order < row.order OR p.id < row.id)
       RETURN p ORDER BY p.scope DESC, p.session_id DESC, p.order DESC, p.id DESC LIMIT 1
@@ -36,6 +38,7 @@ AFTER = statement(
     UNWIND $rows AS row
     CALL (row) {
       MATCH (p:Message)
+      USING INDEX p:Message(scope, session_id, order)
       WHERE p.scope = row.scope AND p.session_id = row.session AND p.order >= row.order
         AND (p.order > row.order OR p.id > row.id)
       RETURN p ORDER BY p.scope, p.session_id, p.order, p.id LIMIT 1

@@ -1,7 +1,8 @@
 """Slots: what was said of each, as far as their folds ask for it, in a few queries for all slots of a batch.
 
 A version that stands keeps its run: `fold` is its state, and three texts place it among the runs of its slot: where it
-ends (`last_place`), among the values that follow each other (`lead`), among the runs of its claim (`turn`).
+ends (`last_place`), among the values that follow each other (`lead`), among the runs of its claim (`turn`). The queries
+name their index: a planner that knows little of a young graph takes one that walks all of a slot.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ SAID_FROM = statement(
     "assertions from a place",
     """
     UNWIND $rows AS row
-    MATCH (a:Assertion {scope: row.scope, slot: row.slot}) WHERE a.place >= row.place
+    MATCH (a:Assertion {scope: row.scope, slot: row.slot})
+    USING INDEX a:Assertion(scope, slot, place) WHERE a.place >= row.place
     RETURN collect({i: row.i, eid: elementId(a), props: properties(a)}) AS rows
     """,
 )
@@ -62,20 +64,23 @@ _VERSION = """collect({i: row.i, eid: elementId(f), id: f.id, name: f.name, clai
 # Index: Fact and Preference (scope, slot, last_place).
 _RUNS_FROM = """
 UNWIND $rows AS row
-MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= row.place
+MATCH (f:LABEL {scope: row.scope, slot: row.slot})
+  USING INDEX f:LABEL(scope, slot, last_place) WHERE f.last_place >= row.place
 RETURN """
 # Index: Fact and Preference (scope, slot, last_place): the first few of a slot. Most slots have no more.
 _FEW_RUNS = """
 UNWIND $rows AS row
 CALL (row) {
-  MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.last_place >= '' RETURN f LIMIT $most
+  MATCH (f:LABEL {scope: row.scope, slot: row.slot})
+  USING INDEX f:LABEL(scope, slot, last_place) WHERE f.last_place >= '' RETURN f LIMIT $most
 }
 RETURN """
 # Index: Fact and Preference (scope, slot, lead) and (scope, slot, turn), read backwards from the place, one hit.
 _LAST_BEFORE = """
 UNWIND $rows AS row
 CALL (row) {
-  MATCH (f:LABEL {scope: row.scope, slot: row.slot}) WHERE f.KEY >= row.row AND f.KEY < row.before
+  MATCH (f:LABEL {scope: row.scope, slot: row.slot})
+  USING INDEX f:LABEL(scope, slot, KEY) WHERE f.KEY >= row.row AND f.KEY < row.before
   RETURN f ORDER BY f.scope DESC, f.slot DESC, f.KEY DESC LIMIT 1
 }
 RETURN """
@@ -83,6 +88,7 @@ RETURN """
 _AT = """
 UNWIND $rows AS row
 MATCH (f:LABEL {scope: row.scope, slot: row.slot, turn: row.turn})
+USING INDEX f:LABEL(scope, slot, turn)
 RETURN """
 
 

@@ -101,9 +101,13 @@ def test_a_statement_never_scans(stack: Settings, shared_graph: World, name: str
 
 @pytest.fixture(scope="module")
 def shared_graph(stack: Settings) -> Iterator[World]:
-    """One world for all plans: nothing is written."""
+    """One world for all plans, with some edges in it: in a graph without any the planner walks all of them."""
     with world(stack, "tests/plans") as made:
         migrate(made.store.driver, made.store.database)
+        made.rows(
+            "UNWIND range(1, 2000) AS i CREATE (:Event {scope: $scope, id: 'e' + i})-[:WROTE]->(:Event {scope: $scope})"
+        )
+        made.rows("CALL db.prepareForReplanning()")
         yield made
 
 

@@ -1,4 +1,4 @@
-"""Everything that can be killed is killed while events are published, in short; `make chaos` does it for long."""
+"""What everything rests on is killed while events are published, in short; `make chaos` does it for long."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SEED = int(os.environ.get("CHAOS_SEED", "11"))
 async def test_chaos_loses_nothing_and_changes_nothing(stack: Settings, tmp_path: Path) -> None:
     """Acked events are in the graph or in the dead letters, and the graph is the one that peace makes of the same log.
 
-    Kafka, Neo4j, a sink and extraction children are killed, a sink sleeps past its session and wakes up,
-    connections break in the middle of transactions, workers come.
+    Kafka and Neo4j are killed, a sink sleeps past its session and wakes up, connections break in the middle of
+    transactions. Workers and their children are killed by tests of their own (test_kills, test_streams_pool).
     """
     own = OwnStack(tmp_path / "stack", stack.jars_dir, partitions=3)
     try:

@@ -28,6 +28,7 @@ from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.migrations import migrate
 from memstream.sinks.records import PatchRecord
 from memstream.sinks.stores import Store, Stores
+from memstream.streams.collector import search_seldom
 from memstream.streams.replay.patches import PatchReplay
 from memstream.streams.replay.progress import Meter
 from memstream.streams.replay.window import Window
@@ -44,6 +45,7 @@ async def run_replay(stack: Settings, *, quick: bool) -> Section:
     batches = _QUICK_BATCHES if quick else _BATCHES
     figures: list[Figure] = []
     detail: Row = {}
+    search_seldom()  # as the command does
     for words, dims in (("with vectors", dimensions_of(stack.embedder)), ("without vectors", 0)):
         told = await _replayed(stack, batches, dims)
         detail[words] = told

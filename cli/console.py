@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from rich.console import Console
+from rich.table import Table
 
 from memstream.schemas.errors import InvalidInput
 
@@ -19,6 +20,14 @@ def print_json(value: Any) -> None:
     """Print a value as JSON for programs: keys in their order, indented, dataclasses and pydantic models included."""
     sys.stdout.buffer.write(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()
+
+
+def table_of(*columns: str, **how: Any) -> Table:
+    """An empty table in our style: long cells go on in the next line, and nothing is cut off."""
+    table = Table(**{"header_style": "bold", "pad_edge": False, **how})
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def read_bytes(file: str) -> bytes:

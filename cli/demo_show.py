@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 
-from memstream.cli.console import out
+from memstream.cli.console import out, table_of
 from memstream.client.reader import AsyncReader
 from memstream.deploy.story import BOARD, MARA, QUESTIONS, ROOT
 from memstream.schemas.errors import QueryError
@@ -151,10 +151,7 @@ def _citations(citations: Sequence[Json]) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
+    return table_of(*columns, box=None, padding=(0, 2, 0, 0))
 
 
 def _speaker(source: Json) -> str:

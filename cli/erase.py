@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import err, out, print_json, table_of
 from memstream.client import Publisher
 from memstream.client.receipt import Receipt
 from memstream.schemas.errors import InvalidInput, NotVisibleError
@@ -260,9 +259,7 @@ def _show_status(rows: list[Progress], as_json: bool) -> None:
     if not rows:
         out.print("No erasures.")
         return
-    table = Table(header_style="bold", pad_edge=False)
-    for column in ("Scope", "Kind", "Named", "Until", "Events", "State"):
-        table.add_column(column, overflow="fold")
+    table = table_of("Scope", "Kind", "Named", "Until", "Events", "State")
     for one in rows:
         where = one.scope + ("/*" if one.below else "")
         state = "done" if one.done else f"working, {one.steps} steps"

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import err, out, print_json, table_of
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.scope import parse_scope
 from memstream.sealing import KeyRow, KeyStore, open_keys
@@ -41,9 +40,7 @@ def list_keys(
     if not rows:
         out.print("No keys.")
         return
-    table = Table(header_style="bold", pad_edge=False)
-    for column in ("Scope", "Subject", "Generation", "Key", "Made", "Destroyed"):
-        table.add_column(column, overflow="fold")
+    table = table_of("Scope", "Subject", "Generation", "Key", "Made", "Destroyed")
     for one in rows:
         cells = (one.scope, one.subject or "(the scope)", str(one.generation), one.id, one.made[:19])
         table.add_row(*map(escape, cells), (one.destroyed or "")[:19], style="dim" if one.destroyed else "")

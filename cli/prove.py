@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import err, out, print_json, table_of
 from memstream.schemas.scope import parse_scope
 from memstream.sealing import open_keys
 from memstream.settings import Settings, load
@@ -96,9 +95,15 @@ def _show(scopes: list[str], found: Searched, held: list[Held]) -> None:
     if not found.findings:
         out.print("[bold]Nothing was found.[/]")
     if held:
-        table = Table(header_style="bold", pad_edge=False, title="What the log still holds", title_justify="left")
-        for column in ("Topic", "Records", "Of what is erased", "Unreadable", "First at"):
-            table.add_column(column, overflow="fold")
+        table = table_of(
+            "Topic",
+            "Records",
+            "Of what is erased",
+            "Unreadable",
+            "First at",
+            title="What the log still holds",
+            title_justify="left",
+        )
         for each in held:
             table.add_row(
                 each.topic, f"{each.records:,}", f"{each.held:,}", f"{each.unreadable:,}", ", ".join(each.first)

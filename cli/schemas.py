@@ -9,9 +9,8 @@ from typing import Annotated
 import orjson
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from memstream.cli.console import out, print_json
+from memstream.cli.console import out, print_json, table_of
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.events import EVENT_TYPES
 from memstream.schemas.export import ALL_TYPES, asyncapi, event_schema
@@ -42,9 +41,7 @@ def list_types(as_json: Annotated[bool, typer.Option("--json", help="For program
     if as_json:
         print_json(rows)
         return
-    table = Table(show_lines=False, header_style="bold", pad_edge=False)
-    for column in ("Type", "Topic", "Keyed by", "What it says"):
-        table.add_column(column, overflow="fold")
+    table = table_of("Type", "Topic", "Keyed by", "What it says")
     for row in rows:
         table.add_row(*map(escape, row.values()))
     out.print(table)

@@ -16,7 +16,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from memstream.cli.console import err, out, print_json
+from memstream.cli.console import err, out, print_json, table_of
 from memstream.deploy.places import BOLT, HTTP, KAFKA
 from memstream.deploy.stack import PartStatus, Stack
 from memstream.schemas.errors import StackError
@@ -142,9 +142,7 @@ def progress() -> Iterator[Callable[[str, str], None]]:
 
 
 def _print_status(found: list[PartStatus]) -> None:
-    table = Table(header_style="bold", pad_edge=False)
-    for column in ("Part", "State", "Answers", "Address", "Pid", "Ports", "Memory"):
-        table.add_column(column, overflow="fold")
+    table = table_of("Part", "State", "Answers", "Address", "Pid", "Ports", "Memory")
     for part in found:
         ports = ", ".join(f"{name} {port}" for name, port in part.ports.items())
         memory = f"{part.memory_mb} MB" if part.memory_mb else ""

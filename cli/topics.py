@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from memstream.cli.console import out, print_json
+from memstream.cli.console import out, print_json, table_of
 from memstream.settings import load
 from memstream.streams import topics_admin
 
@@ -42,9 +41,7 @@ def list_topics(as_json: Json = False) -> None:
     if as_json:
         print_json(states)
         return
-    table = Table(header_style="bold", pad_edge=False)
-    for column in ("Topic", "Keyed by", "Partitions", "Copies", "Kept", "Differs"):
-        table.add_column(column, overflow="fold")
+    table = table_of("Topic", "Keyed by", "Partitions", "Copies", "Kept", "Differs")
     for state in states:
         differs = "; ".join(state.differs)
         cells = (state.name, state.keyed_by, str(state.partitions), str(state.replicas), _kept(state), differs)

@@ -54,7 +54,7 @@ BARRIER = statement(
 )
 _TAKEN = """
 WITH collect(n) AS batch
-CALL (batch) { UNWIND batch AS n WITH n TODO RETURN count(*) AS changed }
+CALL (batch) { UNWIND batch AS n WITH n CHANGE RETURN count(*) AS changed }
 RETURN size(batch) AS seen, changed, last([n IN batch | n.scope]) AS scope, last([n IN batch | n.id]) AS after
 """
 # Index: the unique key (scope, id) of the label: the rest of one scope, then all scopes behind it.
@@ -73,12 +73,12 @@ class Change:
     behind: Statement
 
     @classmethod
-    def of(cls, what: str, label: str, todo: str) -> Self:
-        """`todo` is the end of a statement in which `n` is a node: WHERE it is not changed yet, then what to SET.
+    def of(cls, what: str, label: str, change: str) -> Self:
+        """`change` is the end of a statement in which `n` is a node: WHERE it is not changed yet, then what to SET.
 
         It gives the same however often it is done: what a sink wrote meanwhile is seen by both walks.
         """
-        texts = [text.replace("LABEL", label).replace("TODO", todo) for text in (_IN_SCOPE, _BEHIND)]
+        texts = [text.replace("LABEL", label).replace("CHANGE", change) for text in (_IN_SCOPE, _BEHIND)]
         return cls(what, statement(f"{what}, in a scope", texts[0]), statement(f"{what}, behind", texts[1]))
 
 

@@ -23,6 +23,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID = TypeAdapter(Id)
 _SHOWN = 200
 
+Identity = tuple[str, str, str, str]
+"""Scope, source, id and type of an event."""
+
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
@@ -74,8 +77,29 @@ def refuse(record: Record, refusal: Refusal, told: str | None = None) -> Output:
     identity = identity_of(record)
     if identity is None:
         return Output(record, refusal=refusal)
-    scope, source, event_id, kind = identity
     recorded = appended_text(record)
+    reason = f"{refusal.reason.value}: {refusal.message if told is None else told}"
+    patch = without_rows(record, identity, Verdict.DEAD_LETTERED, reason, time=recorded, recorded_at=recorded)
+    return Output(record, patch_key=record_key(patch.origin.scope), patch=patch.encode(), refusal=refusal)
+
+
+def without_rows(
+    record: Record,
+    identity: Identity,
+    verdict: Verdict,
+    reason: str,
+    *,
+    time: str,
+    recorded_at: str,
+    sequence: str | None = None,
+    subject: str | None = None,
+    session_id: str | None = None,
+) -> Patch:
+    """The patch of a record that says nothing to the graph: that there was an event, and why nothing is read of it.
+
+    It has the lowest generation: any patch of its event that says something counts before it.
+    """
+    scope, source, event_id, kind = identity
     origin = Origin(
         scope=scope,
         source=source,
@@ -85,18 +109,13 @@ def refuse(record: Record, refusal: Refusal, told: str | None = None) -> Output:
         topic=record.topic,
         partition=record.partition,
         offset=record.offset,
-        time=recorded,
-        recorded_at=recorded,
-        order=order_key(recorded, None, source, event_id),
+        time=time,
+        recorded_at=recorded_at,
+        order=order_key(time, sequence, source, event_id),
+        subject=subject,
+        session_id=session_id,
     )
-    patch = Patch(
-        generation=REFUSED_GENERATION,
-        extractor=NO_EXTRACTOR,
-        origin=origin,
-        verdict=Verdict.DEAD_LETTERED,
-        reason=f"{refusal.reason.value}: {refusal.message if told is None else told}",
-    )
-    return Output(record, patch_key=record_key(scope), patch=patch.encode(), refusal=refusal)
+    return Patch(generation=REFUSED_GENERATION, extractor=NO_EXTRACTOR, origin=origin, verdict=verdict, reason=reason)
 
 
 def appended_text(record: Record) -> str:
@@ -108,7 +127,7 @@ def _appended(record: Record) -> datetime:
     return _EPOCH + timedelta(milliseconds=record.appended_ms)
 
 
-def identity_of(record: Record) -> tuple[str, str, str, str] | None:
+def identity_of(record: Record) -> Identity | None:
     """Scope, source, id and type of a record that is no event otherwise; None where they can't be read."""
     attributes: dict[str, object] = {}
     for name, raw in record.headers:

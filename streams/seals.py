@@ -16,15 +16,15 @@ from pydantic import TypeAdapter, ValidationError
 from memstream.schemas.base import Id, Moment
 from memstream.schemas.errors import FatalError, InvalidEvent, Reason
 from memstream.schemas.events import EVENT_TYPES, FORMER_TYPES, Event
-from memstream.schemas.ids import event_key, order_key, utc_text
-from memstream.schemas.patch import REFUSED_GENERATION, Origin, Patch, Verdict
+from memstream.schemas.ids import utc_text
+from memstream.schemas.patch import Patch, Verdict
 from memstream.schemas.statement import Erased
 from memstream.schemas.topics import KEY_SEPARATOR, Topic
 from memstream.sealing import Key, KeyMissing, KeyStore, SealBroken, is_sealed, key_ids, open_sealed, place, seal
 from memstream.sealing.box import MOST_KEYS
 from memstream.sealing.events import open_event
 from memstream.sealing.patches import KEY_DESTROYED
-from memstream.streams.admission import NO_EXTRACTOR, appended_text, identity_of
+from memstream.streams.admission import appended_text, identity_of, without_rows
 from memstream.streams.projection import encode
 from memstream.streams.projection.sections import KeysOf, sealed
 from memstream.streams.records import Record
@@ -139,7 +139,6 @@ def unreadable(record: Record) -> Patch | None:
     if identity is None:
         return None
     told = {name.lower(): raw.decode("utf-8", "replace") for name, raw in record.headers}
-    scope, source, event_id, kind = identity
     appended = appended_text(record)
     try:
         said = utc_text(_MOMENT.validate_python(told["ce_time"]))
@@ -148,25 +147,14 @@ def unreadable(record: Record) -> Patch | None:
     except (KeyError, ValidationError):
         return None
     session = (record.key or b"").decode("utf-8", "replace").partition(KEY_SEPARATOR)[2]
-    origin = Origin(
-        scope=scope,
-        source=source,
-        id=event_id,
-        key=event_key(scope, source, event_id),
-        type=kind,
-        topic=record.topic,
-        partition=record.partition,
-        offset=record.offset,
+    return without_rows(
+        record,
+        identity,
+        Verdict.UNREADABLE,
+        KEY_DESTROYED,
         time=said,
         recorded_at=min(first, appended),
-        order=order_key(said, told.get("ce_sequence"), source, event_id),
+        sequence=told.get("ce_sequence"),
         subject=subject,
         session_id=session or None if record.topic in _BY_SESSION else None,
-    )
-    return Patch(
-        generation=REFUSED_GENERATION,
-        extractor=NO_EXTRACTOR,
-        origin=origin,
-        verdict=Verdict.UNREADABLE,
-        reason=KEY_DESTROYED,
     )

@@ -323,7 +323,7 @@ class ChunkWorker:
         if material.large is None or material.large.whole is None:
             return material
         whole = self._seals.payload(material.origin.scope, key, material.large.whole)
-        return replace(material, handle=self._store.put(material.origin.scope, whole))
+        return replace(material, handle=self._store.put(material.origin.scope, material.origin.key, whole))
 
 
 def _state_of(work: SessionWork) -> SessionState | None:

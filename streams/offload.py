@@ -1,6 +1,8 @@
-"""The store of whole tool results: written by their hash, fetched back and checked against it.
+"""The store of whole tool results: written by event and hash, fetched back and checked against the hash.
 
-A handle is `<scope token>/<sha256>`: a scope's results lie together, and no handle of one scope opens another's.
+A handle is `<scope token>/<event key>-<sha256>`: a scope's results lie together, and no handle of one scope opens
+another's. The same bytes of two events lie there twice: else the erasure of one could take them from the other, whose
+patch is still on its way to the graph.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 from memstream.schemas.errors import InvalidInput, PoisonError, SettingsError, TransientError
 from memstream.schemas.ids import scope_token
 
-_HANDLE = re.compile(r"z[0-9a-f]{32}/[0-9a-f]{64}")
+_HANDLE = re.compile(r"z[0-9a-f]{32}/([0-9a-f]{32}-)?[0-9a-f]{64}")  # the event was left out once
 
 
 class OffloadUnavailable(TransientError):
@@ -46,16 +48,16 @@ class OffloadStore:
         self._root = str(path).rstrip("/")
 
     @staticmethod
-    def handle(scope: str, sha256: str) -> str:
-        """The handle under which a scope's bytes of this hash lie."""
-        return f"{scope_token(scope)}/{sha256}"
+    def handle(scope: str, event: str, sha256: str) -> str:
+        """The handle under which an event's bytes of this hash lie; the event by its key."""
+        return f"{scope_token(scope)}/{event}-{sha256}"
 
-    def put(self, scope: str, data: bytes) -> str:
-        """Write the bytes durably and return their handle; writing the same bytes again changes nothing.
+    def put(self, scope: str, event: str, data: bytes) -> str:
+        """Write an event's bytes durably and return their handle; writing the same bytes again changes nothing.
 
         Raises OffloadUnavailable.
         """
-        handle = self.handle(scope, hashlib.sha256(data).hexdigest())
+        handle = self.handle(scope, event, hashlib.sha256(data).hexdigest())
         path = self._path(handle)
         try:
             if not self._has(path, len(data)):
@@ -69,7 +71,7 @@ class OffloadStore:
     def fetch(self, handle: str) -> bytes:
         """The bytes of a handle. Raises InvalidInput, OffloadMissing, OffloadDamaged or OffloadUnavailable."""
         if not _HANDLE.fullmatch(handle):
-            raise InvalidInput(f"{handle[:120]!r} is no handle of the offload store: it looks like z…/<sha256>")
+            raise InvalidInput(f"{handle[:120]!r} is no handle of the offload store: it looks like z…/…-<sha256>")
         path = self._path(handle)
         try:
             data: bytes = self._fs.cat_file(path)
@@ -77,7 +79,7 @@ class OffloadStore:
             raise OffloadMissing(f"nothing is stored at {path}: it was erased, or the store is another one") from error
         except OSError as error:
             raise OffloadUnavailable(f"the offload store did not give {path}: {error}") from error
-        if hashlib.sha256(data).hexdigest() != handle.rpartition("/")[2]:
+        if not handle.endswith(hashlib.sha256(data).hexdigest()):
             raise OffloadDamaged(
                 f"{path} holds {len(data):,} bytes of another hash: it was changed or cut after writing"
             )
@@ -86,7 +88,7 @@ class OffloadStore:
     def delete(self, handle: str) -> None:
         """Remove the bytes of a handle, if they are there. Raises InvalidInput or OffloadUnavailable."""
         if not _HANDLE.fullmatch(handle):
-            raise InvalidInput(f"{handle[:120]!r} is no handle of the offload store: it looks like z…/<sha256>")
+            raise InvalidInput(f"{handle[:120]!r} is no handle of the offload store: it looks like z…/…-<sha256>")
         path = self._path(handle)
         try:
             self._fs.rm_file(path)
@@ -104,12 +106,12 @@ class OffloadStore:
             return []
         except OSError as error:
             raise OffloadUnavailable(f"the offload store did not list {root}: {error}") from error
-        handles = [self.handle(scope, name) for name in names]
+        handles = [f"{scope_token(scope)}/{name}" for name in names]
         return sorted(handle for handle in handles if _HANDLE.fullmatch(handle))
 
     def _path(self, handle: str) -> str:
-        token, _, sha256 = handle.partition("/")
-        return f"{self._root}/{token}/{sha256[:2]}/{sha256}"
+        token, _, name = handle.partition("/")
+        return f"{self._root}/{token}/{name[:2]}/{name}"
 
     def _has(self, path: str, size: int) -> bool:
         try:

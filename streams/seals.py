@@ -81,7 +81,7 @@ class Seals:
         return None if self._store is None else MESSAGE_IS_SEALED
 
     def payload(self, scope: str, key: Key | None, whole: bytes) -> bytes:
-        """A whole result as it goes to the offload store: the same bytes of the same person lie there once."""
+        """A whole result as it goes to the offload store."""
         return whole if key is None else seal([key], place("payload", scope), whole)
 
     def open_state(self, state: SessionState, session: bytes | None) -> None:

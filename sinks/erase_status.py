@@ -9,7 +9,7 @@ from neo4j import Driver
 
 from memstream.schemas.names import normalise_name
 from memstream.schemas.statement import ErasureKind
-from memstream.sinks.erasure import Erasure
+from memstream.sinks.erasure import Erasure, own_id
 from memstream.sinks.failures import told_as_ours
 from memstream.sinks.statements import Row, run, statement
 
@@ -30,6 +30,11 @@ COUNTS = {
             "count of entities",
             "UNWIND $rows AS row MATCH (:Entity {scope: row.scope, id: row.named})<-[:WROTE]-(e:Event) WHERE true"
             + _WHERE,
+        ),
+        statement(
+            "count of what named entities",
+            "UNWIND $rows AS row MATCH (e:Event {scope: row.scope}) "
+            "WHERE e.id IS NOT NULL AND e.lost IS NOT NULL AND row.own IN e.lost" + _WHERE,
         ),
     ),
     ErasureKind.SCOPE: (
@@ -68,13 +73,17 @@ WORK_OF = statement(
 WORK_LEFT = statement("erasures not done", "MATCH (w:ErasureWork) WHERE w.pending IS NOT NULL RETURN" + _WORK)
 
 
-# Index: the unique key (scope, id) of Entity, then the says of it.
+# Index: the unique key (scope, id) of Entity, then the says of it; Event (scope, lost).
 EVENTS_OF = statement(
     "events that name entities",
     """
     UNWIND $ids AS id
-    MATCH (:Entity {scope: $scope, id: id})<-[:WROTE]-(e:Event)
-    WHERE e.verdict <> 'erased' AND e.erasure IS NULL
+    CALL (id) {
+      MATCH (:Entity {scope: $scope, id: id})<-[:WROTE]-(e:Event) RETURN e
+      UNION
+      MATCH (e:Event {scope: $scope}) WHERE e.id IS NOT NULL AND e.lost IS NOT NULL AND $own[id] IN e.lost RETURN e
+    }
+    WITH e WHERE e.verdict <> 'erased' AND e.erasure IS NULL
       AND ($until IS NULL OR coalesce(e.first, e.recorded_at) <= $until)
     RETURN DISTINCT e.source AS source, e.event_id AS event_id ORDER BY source, event_id
     """,
@@ -114,7 +123,9 @@ def would_reach(driver: Driver, database: str, erasures: Iterable[Erasure], unti
     with told_as_ours(), driver.session(database=database) as session:
         for one in erasures:
             scopes = [one.scope] if not one.below else [row["scope"] for row in _below(session, one.scope)]
-            rows: list[Row] = [{"scope": scope, "named": one.named} for scope in scopes]
+            rows: list[Row] = [
+                {"scope": scope, "named": one.named, "own": own_id(scope, one.kind, one.named)} for scope in scopes
+            ]
             for what in COUNTS[ErasureKind(one.kind)]:
                 total += run(session, what, rows=rows, until=until)[0]["n"] if rows else 0
     return total
@@ -139,7 +150,8 @@ def events_of(
     """The events that name entities now, by their source: another extractor may read other names in them."""
     found: dict[str, list[str]] = {}
     with told_as_ours(), driver.session(database=database) as session:
-        for row in run(session, EVENTS_OF, scope=scope, ids=list(entities), until=until):
+        own = {one: own_id(scope, ErasureKind.ENTITY, one) for one in entities}
+        for row in run(session, EVENTS_OF, scope=scope, ids=list(entities), own=own, until=until):
             found.setdefault(row["source"], []).append(row["event_id"])
     return found
 

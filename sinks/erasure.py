@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.ids import hash_of
-from memstream.schemas.patch import Label
+from memstream.schemas.patch import Label, Patch
 from memstream.schemas.statement import ErasureKind
 from memstream.sinks.lock import Place
 from memstream.sinks.records import Incoming
@@ -78,6 +78,19 @@ def below_id(place: Place, scope: str, kind: str, named: str) -> str:
     return hash_of("erasure below", place.topic, str(place.partition), scope, kind, named)
 
 
+def lost_ids(scope: str, entities: Iterable[str]) -> list[str] | None:
+    """What an event keeps of entities that it names no more: the ids of their erasures, which tell no name or entity.
+
+    None where there are none.
+    """
+    return sorted(own_id(scope, ErasureKind.ENTITY, entity) for entity in entities) or None
+
+
+def entities_in(patch: Patch) -> frozenset[str]:
+    """The entities that a patch names."""
+    return frozenset(row.id for row in patch.nodes if row.label is Label.ENTITY)
+
+
 def above(scope: str) -> list[str]:
     """The scopes above a scope, the nearest first."""
     parts = scope.split("/")
@@ -116,7 +129,10 @@ def keep(tx: Runs, place: Place, batch: Sequence[Incoming]) -> dict[Erasure, Cau
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An event as erasures name it: `first` is when it was first recorded, `mark` how the asker knows it."""
+    """An event as erasures name it: `first` is when it was first recorded, `mark` how the asker knows it.
+
+    `lost` are the ids of the erasures of those entities that it named once (see `lost_ids`).
+    """
 
     mark: int
     scope: str
@@ -126,13 +142,14 @@ class Known:
     subject: str | None
     entities: frozenset[str]
     first: str
+    lost: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, one: Incoming, first: str) -> Known:
         """The event of a patch, by its offset."""
         origin = one.patch.origin
-        entities = frozenset(row.id for row in one.patch.nodes if row.label is Label.ENTITY)
-        return cls(one.offset, one.scope, one.key, origin.id, origin.session_id, origin.subject, entities, first)
+        names = (origin.id, origin.session_id, origin.subject, entities_in(one.patch))
+        return cls(one.offset, one.scope, one.key, *names, first)
 
 
 def covered(tx: Runs, place: Place, events: Sequence[Known]) -> set[int]:
@@ -161,6 +178,8 @@ def keys_of(place: Place, one: Known, flagged: Collection[str]) -> Iterable[tupl
     wide += [(ErasureKind.USER, one.subject)] if one.subject is not None else []
     for kind, named in (*names, *wide) if one.scope in flagged else ():
         yield one.scope, own_id(one.scope, kind, named)
+    for kept in one.lost if one.scope in flagged else ():
+        yield one.scope, kept
     for scope in (scope for scope in above(one.scope) if scope in flagged):
         for kind, named in wide:
             yield scope, below_id(place, scope, kind, named)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memstream.sinks import payloads
 from memstream.sinks.known import Judged
 from memstream.sinks.lock import Place
-from memstream.sinks.manifest import manifest_of
+from memstream.sinks.manifest import payloads_of
+from memstream.sinks.payloads import release
 from memstream.sinks.reached import Reached, strip
 from memstream.sinks.records import Incoming
 from memstream.sinks.slots import Cause
@@ -41,10 +41,11 @@ def take_back(
     taken = [Taken(event, by_key[event.scope, event.id]) for event in judged.replaced]
     taken += [Taken(one.event, cause, forget=True) for one, cause in reached]
     users = tainted(writer.tx, back.gone, {(one.event.scope, one.event.id) for one in taken})
-    kept = {(one.event.scope, one.event.id): one.made.payloads for one in taken}
-    kept |= {(one.scope, one.key): manifest_of(one).payloads for one in covered}
-    back.released = any(kept.values())
-    payloads.release(writer, place, kept)
+    kept = [((one.event.scope, one.event.id), one.made.payloads) for one in taken]
+    kept += [((one.scope, one.key), tuple(payloads_of(one.patch))) for one in covered]
+    kept += [(event, tuple(shed)) for event, shed in judged.shed.items()]
+    back.released = any(payloads for _, payloads in kept)
+    release(writer, place, kept)
     taken += [Taken(one.event, one.cause, forget=True, part=one.part, orphans=one.orphans) for one in users]
     if not taken:
         return back

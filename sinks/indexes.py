@@ -43,6 +43,7 @@ RANGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "memstream_event_id": ("Event", ("scope", "event_id")),
     "memstream_event_session": ("Event", ("scope", "session_id")),
     "memstream_event_subject": ("Event", ("scope", "subject")),
+    "memstream_event_lost": ("Event", ("scope", "lost")),
     "memstream_call_order": ("ToolCall", ("scope", "session_id", "order")),
     "memstream_trace_session": ("ReasoningTrace", ("scope", "session_id")),
     "memstream_conversation_time": ("Conversation", ("scope", "first_time")),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memstream.schemas.patch import Verdict
+from memstream.sinks.erasure import lost_ids
+from memstream.sinks.manifest import payloads_of, read_manifest
 from memstream.sinks.records import Incoming, Rank
 from memstream.sinks.statements import Row, Runs, run, statement
 
@@ -31,7 +33,7 @@ AGE = statement(
     UNWIND $rows AS row
     MATCH (e) WHERE elementId(e) = row.eid SET e.first = row.first
     RETURN row.i AS i, e.event_id AS event_id, e.session_id AS session, e.subject AS subject, e.erasure AS erasure,
-      [(e)-[:WROTE]->(n:Entity) | n.id] AS entities
+      e.lost AS lost, [(e)-[:WROTE]->(n:Entity) | n.id] AS entities
     """,
 )
 
@@ -69,13 +71,15 @@ class Judged:
     """The patches of a batch that count, in the order of their offsets, and the stored events that they take over.
 
     `first` tells by (scope, id) when an event was first recorded, by any of its patches; `aged` are stored events that
-    turn out to be older than was known, with the patch that says so.
+    turn out to be older than was known, with the patch that says so. `shed` are payloads, by (scope, id), that only
+    patches have which do not count: extraction has put them into the offload store, and nobody keeps them.
     """
 
     winners: list[Incoming] = field(default_factory=list)
     replaced: list[Stored] = field(default_factory=list)
     first: dict[tuple[str, str], str] = field(default_factory=dict)
     aged: list[tuple[Stored, Incoming]] = field(default_factory=list)
+    shed: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     dropped: int = 0
 
 
@@ -92,6 +96,7 @@ def judge(tx: Runs, fresh: Sequence[Incoming]) -> Judged:
             best[one.scope, one.key] = one
     judged = Judged(dropped=len(fresh) - len(best))
     judged.first = {key: one.patch.origin.recorded_at for key, one in oldest.items()}
+    standing: dict[tuple[str, str], Stored] = {}
     for stored in read(tx, best):
         key = (stored.scope, stored.id)
         challenger = best[key]
@@ -103,8 +108,24 @@ def judge(tx: Runs, fresh: Sequence[Incoming]) -> Judged:
         else:
             del best[stored.scope, stored.id]
             judged.dropped += 1
+            standing[key] = stored
     judged.winners = sorted(best.values(), key=lambda one: one.offset)
+    judged.shed = _shed(fresh, best, standing)
     return judged
+
+
+def _shed(
+    fresh: Sequence[Incoming], best: dict[tuple[str, str], Incoming], standing: dict[tuple[str, str], Stored]
+) -> dict[tuple[str, str], set[str]]:
+    """Payloads that only those of these patches have which do not count."""
+    shed: dict[tuple[str, str], set[str]] = {}
+    for one in fresh:
+        key = (one.scope, one.key)
+        if payloads := payloads_of(one.patch):
+            winner = best.get(key)
+            counts = payloads_of(winner.patch) if winner else set(read_manifest(standing[key].made).payloads)
+            shed.setdefault(key, set()).update(payloads - counts)
+    return {key: payloads for key, payloads in shed.items() if payloads}
 
 
 def read(tx: Runs, keys: Iterable[tuple[str, str]]) -> list[Stored]:
@@ -127,6 +148,7 @@ def event_props(one: Incoming, first: str, made: str, *, uses: bool = False) -> 
         "cut": list(one.patch.cut) or None,
         "made": made,
         "uses": uses or None,
+        "lost": lost_ids(one.scope, one.lost),
     }
 
 

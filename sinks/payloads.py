@@ -7,7 +7,7 @@ The store itself is the worker's: it deletes what `loose` tells, and then says t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from memstream.sinks.lock import Place
 from memstream.sinks.manifest import Manifest
@@ -61,9 +61,10 @@ def hold(writer: Writer, events: Iterable[tuple[Incoming, Manifest, str]]) -> No
         writer.run(HOLD, rows=rows)
 
 
-def release(writer: Writer, place: Place, kept: Mapping[tuple[str, str], Iterable[str]]) -> None:
+def release(writer: Writer, place: Place, kept: Iterable[tuple[tuple[str, str], Iterable[str]]]) -> None:
     """Events, by (scope, id), do not keep these payloads any more."""
-    rows = [{"event": event, "id": payload} for (_, event), payloads in kept.items() for payload in payloads]
+    pairs = {(event, payload) for (_, event), payloads in kept for payload in payloads}
+    rows = [{"event": event, "id": payload} for event, payload in sorted(pairs)]
     if rows:
         writer.run(RELEASE, rows=rows, loose=_of(place))
 

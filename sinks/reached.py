@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.statement import ErasureKind
-from memstream.sinks.erasure import Erasure, Known, covered
+from memstream.sinks.erasure import Erasure, Known, covered, own_id
 from memstream.sinks.known import AGE, ERASED, Stored, erased
 from memstream.sinks.lock import Place
 from memstream.sinks.nodes import RESET
@@ -28,8 +28,9 @@ RETURN DISTINCT row.i AS i, elementId(e) AS eid, e.scope AS scope, e.id AS id, e
   e.verdict AS verdict, e.made AS made, e.session_id AS session, e.event_id AS event_id, e.first AS first
 """
 _EVENTS = "UNWIND $rows AS row CALL (row) { MATCH (e:Event {scope: row.scope, "
+_LOST = _EVENTS[:-2] + "}) WHERE e.id IS NOT NULL AND e.lost IS NOT NULL AND row.own IN e.lost"
 # Index: Event (scope, id), (scope, event_id), (scope, session_id), (scope, subject); a whole scope by (scope, id); an
-# entity by its unique key, then the says of it.
+# entity by its unique key, then the says of it, and Event (scope, lost) for those that named it once.
 FIND = {
     ErasureKind.EVENT: [
         statement("events by key", _EVENTS + "id: row.named}) WHERE true" + _FOUND),
@@ -42,7 +43,8 @@ FIND = {
             "events of entities",
             "UNWIND $rows AS row CALL (row) { MATCH (:Entity {scope: row.scope, id: row.named})<-[:WROTE]-(e:Event) "
             "WHERE true" + _FOUND,
-        )
+        ),
+        statement("events that named entities", _LOST + _FOUND),
     ],
     ErasureKind.SCOPE: [
         statement(
@@ -75,12 +77,17 @@ def reached(tx: Runs, erasures: Iterable[Erasure], most: int) -> list[tuple[Reac
     for erasure in erasures:
         by_kind.setdefault(erasure.kind, []).append(erasure)
     for kind, asked in by_kind.items():
-        rows = [{"i": i, "scope": x.scope, "named": x.named, "until": x.until} for i, x in enumerate(asked)]
+        rows = [_row(i, one) for i, one in enumerate(asked)]
         for what in FIND[ErasureKind(kind)]:
             for row in run(tx, what, rows=rows, most=most):
                 one = Reached(Stored.of(row), row["session"], row["event_id"])
                 found.setdefault(row["eid"], (one, asked[row["i"]]))
     return list(found.values())
+
+
+def _row(i: int, erasure: Erasure) -> Row:
+    own = own_id(erasure.scope, erasure.kind, erasure.named)
+    return {"i": i, "scope": erasure.scope, "named": erasure.named, "until": erasure.until, "own": own}
 
 
 def by_event(reached: Iterable[tuple[Reached, Cause]]) -> list[tuple[Reached, Cause]]:
@@ -101,7 +108,8 @@ def aged(tx: Runs, place: Place, events: Sequence[tuple[Stored, Incoming]]) -> l
             continue
         found[row["i"]] = Reached(stored, row["session"], row["event_id"]), Cause(by.offset, by.patch.origin.id)
         names = (row["event_id"], row["session"], row["subject"], frozenset(row["entities"]))
-        known.append(Known(row["i"], stored.scope, stored.id, *names, by.patch.origin.recorded_at))
+        first, lost = by.patch.origin.recorded_at, frozenset(row["lost"] or ())
+        known.append(Known(row["i"], stored.scope, stored.id, *names, first, lost))
     return [found[i] for i in sorted(covered(tx, place, known))]
 
 

@@ -95,13 +95,15 @@ class Incoming:
     """A decoded record: the patch, its offset in the patches topic, and the digest of what it says.
 
     `cut`: sealed parts of it can't be read any more. The digest is of the record as it lies in the log, sealed or not:
-    so it stays the same when a key is destroyed.
+    so it stays the same when a key is destroyed. `lost` are the entities that the patch named by the help of events
+    which are erased, and names no more.
     """
 
     offset: int
     patch: Patch
     digest: str
     cut: bool = False
+    lost: frozenset[str] = frozenset()
 
     @cached_property
     def scope(self) -> str:

@@ -1,8 +1,8 @@
 """What was read with the help of an erased event goes with it: mentions and assertions of other events of its session.
 
 An event in the graph says in its manifest what it used; a patch that comes later says so itself. Both are cut by the
-same rule (folds.erasure), so it makes no difference which came first. A card that names an erased event as its evidence
-is erased itself.
+same rule (folds.erasure), so it makes no difference which came first. Whom an event is no longer about it remembers by
+the ids of the erasures that would reach it by that: whether the entity is erased before or after makes no difference.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memstream.folds.erasure import uses, without
+from memstream.sinks.erasure import entities_in, lost_ids
 from memstream.sinks.known import Stored
 from memstream.sinks.manifest import Manifest, read_manifest, split, write_manifest
 from memstream.sinks.records import Incoming
@@ -38,7 +39,8 @@ USERS = statement(
 # By internal id.
 REWRITE = statement(
     "rewrite manifests",
-    "UNWIND $rows AS row MATCH (e) WHERE elementId(e) = row.eid SET e.made = row.made, e.uses = row.uses",
+    "UNWIND $rows AS row MATCH (e) WHERE elementId(e) = row.eid SET e.made = row.made, e.uses = row.uses, "
+    "e.lost = CASE WHEN row.lost IS NULL THEN e.lost ELSE coalesce(e.lost, []) + row.lost END",
 )
 
 
@@ -87,7 +89,15 @@ def tainted(tx: Runs, gone: Collection[Gone], but: Collection[tuple[str, str]]) 
 
 def rewrite(writer: Writer, rows: Iterable[Tainted]) -> None:
     """Let the Event nodes say what is left of what they made."""
-    sent = [{"eid": one.event.eid, "made": write_manifest(one.left), "uses": one.left.uses or None} for one in rows]
+    sent = [
+        {
+            "eid": one.event.eid,
+            "made": write_manifest(one.left),
+            "uses": one.left.uses or None,
+            "lost": lost_ids(one.event.scope, one.orphans),
+        }
+        for one in rows
+    ]
     if sent:
         writer.run(REWRITE, rows=sent)
 
@@ -103,7 +113,9 @@ def pruned(tx: Runs, applied: Sequence[Incoming], gone: Collection[Gone]) -> lis
         erased.setdefault(row["scope"], set()).add(row["id"])
     for one in gone:
         erased.setdefault(one.scope, set()).add(one.key)
-    return [
-        replace(one, patch=without(one.patch, erased.get(one.scope, ()))) if one.offset in used else one
-        for one in applied
-    ]
+    return [_pruned(one, erased.get(one.scope, ())) if one.offset in used else one for one in applied]
+
+
+def _pruned(one: Incoming, erased: Collection[str]) -> Incoming:
+    left = without(one.patch, erased)
+    return replace(one, patch=left, lost=entities_in(one.patch) - entities_in(left))

@@ -34,7 +34,7 @@ _KNOWN = frozenset(LABELS)
 _ARRIVAL = frozenset({"scope", "id", "at", "changed", "lock", "stok"})
 _OF_VERSION = _ARRIVAL | {"content", "current", "ended_at"}
 _LEFT_OUT = {
-    "Event": _ARRIVAL | {"made"},
+    "Event": _ARRIVAL | {"made", "lost"},
     "Assertion": _ARRIVAL | {"fact"},
     "Fact": _OF_VERSION,
     "Preference": _OF_VERSION,

@@ -13,7 +13,10 @@ from memstream.schemas.ids import entity_id
 from memstream.schemas.patch import Label
 from memstream.settings import Settings
 from memstream.sinks import erase_steps
+from memstream.sinks.erase_status import events_of, would_reach
+from memstream.sinks.erasure import Erasure
 from memstream.sinks.migrations import migrate
+from memstream.sinks.proof import Needles, search_graph
 from memstream.sinks.records import PatchRecord
 
 
@@ -68,6 +71,34 @@ def test_what_was_read_by_the_help_of_it_goes_too(graph: World, order: str) -> N
     graph.wipe()
     graph.apply(first, second, third, erasure)
     assert graph.dump() == dumped
+
+
+@pytest.mark.parametrize("order", ["123xy", "123yx", "xy123", "y321x", "2x1y3"])
+def test_an_entity_and_the_message_that_named_it_are_erased_in_any_order(graph: World, order: str) -> None:
+    """Who "she" was is not known any more, and yet the message that said it goes with her; nothing tells her name."""
+    ann = entity_id(graph.scope, EntityType.PERSON, "Ann Secretly")
+    told = dict(zip("123", talk(graph), strict=True))
+    told["x"] = graph.say("x", 9, session=None).erases("message", "m1")
+    told["y"] = graph.say("y", 10, session=None).erases("entity", ann)
+    for one in order:
+        graph.apply(told[one])
+    assert graph.chain() == ["m3"]
+    graph.sink.forget_changes([one.id for one in graph.sink.pending_changes(graph.topic, graph.partition)])
+    found = search_graph(graph.store.driver, graph.store.database, [graph.scope], Needles((ann,), ("Secretly",)))
+    assert found.findings == []
+    dumped = graph.dump()
+    graph.wipe()
+    graph.apply(*told.values())
+    assert graph.dump() == dumped
+
+
+def test_whom_a_message_named_before_is_known_where_a_person_asks(graph: World) -> None:
+    """What an entity's erasure would reach has the message that named it by the help of an erased one."""
+    ann = entity_id(graph.scope, EntityType.PERSON, "Ann Secretly")
+    graph.apply(*talk(graph), graph.say("x", 9, session=None).erases("message", "m1"))
+    where = (graph.store.driver, graph.store.database)
+    assert would_reach(*where, [Erasure(graph.scope, "entity", ann, "")], None) == 1
+    assert events_of(*where, graph.scope, [ann], None) == {"tests": ["m2"]}
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -188,6 +219,35 @@ def test_a_payload_that_only_an_erased_event_kept_is_let_go(graph: World) -> Non
     graph.apply(graph.say("y", 10, session=None).erases("session", "m3"))
     assert graph.sink.loose_payloads(graph.topic, graph.partition, 10) == [f"{graph.scope}/shared"]
     graph.sink.let_go([f"{graph.scope}/shared"])
+
+
+def test_a_payload_of_a_patch_that_does_not_count_is_let_go(graph: World) -> None:
+    """One that extraction put there once more after its event was erased; that of an event's second content."""
+
+    def call(payload: str, recorded: int) -> Told:
+        told = graph.say("m1", 1, session="m1", recorded=recorded)
+        props = {"call_id": "m1", "offload": f"{graph.scope}/{payload}"}
+        return told.share(Label.TOOL_CALL, "call-m1", "status", props)
+
+    def loose() -> list[str]:
+        return graph.sink.loose_payloads(graph.topic, graph.partition, 10)
+
+    assert not graph.apply(call("first", 1), call("first", 2)).erasing
+    assert graph.apply(call("second", 3)).erasing
+    assert loose() == [f"{graph.scope}/second"]
+    graph.sink.let_go(loose())
+    graph.apply(graph.say("x", 9, session=None).erases("session", "m1"))
+    assert loose() == [f"{graph.scope}/first"]
+    graph.sink.let_go(loose())
+    assert graph.apply(call("first", 4)).erasing
+    assert loose() == [f"{graph.scope}/first"]
+    graph.sink.let_go(loose())
+    graph.wipe()
+    graph.apply(call("later", 5))
+    erasure = graph.say("x", 9, session=None).erases("session", "m1")
+    assert graph.apply(call("earlier", 4), erasure).erasing
+    assert loose() == [f"{graph.scope}/earlier", f"{graph.scope}/later"]
+    graph.sink.let_go(loose())
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1), (0, 2, 1)])

@@ -56,6 +56,7 @@ PARAMETERS: dict[str, Any] = {name: [] for name in NAMES} | {
     "cursor": "",
     "until": None,
     "names": [],
+    "own": {},
     "index": "memstream_text",
     "query": "word",
     "changed": 1,

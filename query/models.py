@@ -189,8 +189,9 @@ class ToolCall(Out):
 
 
 class Step(Out):
-    """One step of a trace."""
+    """One step of a trace. Nobody counts steps when they are said: a number is the step's place in order when read."""
 
+    number: int = Field(description="Its place in the trace's order as of the position, from 1.", examples=[1])
     id: str
     step_id: str
     thought: str | None = None

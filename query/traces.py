@@ -126,7 +126,7 @@ async def trace(reader: OneReader, trace_id: Annotated[str, Path(examples=["run-
     return TraceAnswer(
         position=PositionOut.of(reader.position),
         trace=_trace((await as_of(reader, Label.TRACE, found))[0]),
-        steps=[_step(row, by_step.get(row["id"], [])) for row in shown],
+        steps=[_step(number, row, by_step.get(row["id"], [])) for number, row in enumerate(shown, start=1)],
         tool_calls=by_step.get("", []),
         cut=max(len(steps), len(loose), len(calls)) > MAX_STEPS,
     )
@@ -159,5 +159,5 @@ def _trace(row: Row) -> Trace:
     return Trace(**{name: value for name, value in row.items() if name != "changed"})
 
 
-def _step(row: Row, calls: list[ToolCall]) -> Step:
-    return Step(**{name: value for name, value in row.items() if name != "changed"}, tool_calls=calls)
+def _step(number: int, row: Row, calls: list[ToolCall]) -> Step:
+    return Step(number=number, **{name: value for name, value in row.items() if name != "changed"}, tool_calls=calls)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from neo4j import GraphDatabase
-from sink_patches import Told, moment
-from sink_world import World, world
+from patches import patches_of
+from served import served
+from sink_patches import SOURCE, Told, moment
+from sink_world import PARTITIONS, World, world
 
 from memstream.schemas.errors import TransientError
+from memstream.schemas.events import Event
+from memstream.schemas.feedback import Rated, Target, TargetKind
 from memstream.schemas.ids import named_id
 from memstream.schemas.patch import Edge, Label
 from memstream.settings import Settings
@@ -76,23 +85,30 @@ def test_twenty_names_by_sixteen_writers_at_once_are_twenty_nodes(graph: World, 
     assert graph.chain() == [f"m{n}" for n in range(WRITERS)]
 
 
-def test_two_sinks_on_one_scope_leave_one_current_value(graph: World, stack: Settings) -> None:
+@pytest.mark.parametrize("same", [True, False], ids=["the same records", "one record each"])
+def test_two_sinks_on_one_scope_leave_one_current_value(graph: World, stack: Settings, same: bool) -> None:
     """A MERGE locks nothing: two that read the slot at once would both leave their value. Writing the lock first does.
 
-    The race is run until it would have been lost many times.
+    The race is run until it would have been lost many times. Whoever has the later record may come first: then the
+    earlier one is dropped, and the offset does not go back.
     """
-    rounds = 6
-    log = graph.records([graph.say(f"m{n}", n).message().lives("Ann", f"Town {n}") for n in range(2 * rounds)])
+    log = graph.records([graph.say(f"m{n}", n).message().lives("Ann", f"Town {n}") for n in range(16)])
     for at in range(0, len(log), 2):
         pair = log[at : at + 2]
         done: list[Applied] = []
-        works = [lambda sink, pair=pair, done=done: done.append(sink.apply(graph.topic, 0, pair)) for _ in range(2)]
-        at_once(stack, works, graph.store.database)  # type: ignore[arg-type]
-        assert sorted(one.applied for one in done) == [0, 2]
-    current = graph.rows(
-        "MATCH (f:Fact {scope: $scope}) WHERE f.id IS NOT NULL AND f.ended_at IS NULL AND f.holds RETURN f.text AS text"
-    )
-    assert current == [{"text": f"Ann lives in Town {2 * rounds - 1}"}]
+
+        def work(given: list[PatchRecord], done: list[Applied], sink: GraphSink) -> None:
+            done.append(sink.apply(graph.topic, 0, given))
+
+        each = [pair, pair] if same else [pair[1:], pair[:1]]
+        at_once(stack, [partial(work, given, done) for given in each], graph.store.database)
+        assert not same or sorted(one.applied for one in done) == [0, 2]
+        current = graph.rows(
+            "MATCH (f:Fact {scope: $scope}) WHERE f.id IS NOT NULL AND f.ended_at IS NULL AND f.holds "
+            "RETURN f.text AS text"
+        )
+        assert current == [{"text": f"Ann lives in Town {at + 1}"}]
+        assert graph.sink.resume(graph.topic, 0, PARTITIONS).offset == at + 1
 
 
 def test_one_wrong_invalidation_ends_one_value_only(graph: World) -> None:
@@ -106,6 +122,7 @@ def test_one_wrong_invalidation_ends_one_value_only(graph: World) -> None:
         graph.say("x3", 102).message().lives("P3", "Rome"),
         graph.say("x4", 103).unsays("P4", "Rome"),  # never said
         graph.say("x5", 104).message().lives("Nobody", "Paris", negated=True),
+        graph.say("x6", 105).message().lives("P5", "Rome", negated=True),  # who lives in Paris
     )
     after = set(graph.facts())
     gone = {line.split(" lives")[0] for line in before - after}
@@ -153,6 +170,7 @@ def test_nothing_grows_on_redelivery(graph: World) -> None:
     for cut in (2, 5):
         for at in range(0, len(told), cut):
             assert graph.apply(*told[at : at + cut]).applied == 0
+    assert graph.apply(*told * 11).applied == 0  # as many as are looked at before any is read in full
     assert graph.dump() == before
 
 
@@ -167,66 +185,43 @@ def test_no_write_lands_in_another_tenant(graph: World, stack: Settings, scope: 
         mine.edge(Edge.REPLY_TO, (Label.MESSAGE, mine.key), (Label.MESSAGE, theirs.key))
         mine.edge(Edge.MENTIONS, (Label.MESSAGE, mine.key), (Label.ENTITY, their_ann))
         mine.share(Label.ENTITY, their_ann, "named", {"name": "Stolen", "type": "Person", "norm": "stolen"}, key="~")
-        graph.apply(mine, graph.say("r", 2).takes_back("m1"), graph.say("x", 3).erases("scope"))
-        assert other.dump() == before
         crossing = (
             "MATCH (a {scope: $scope})-[r]-(b) WHERE b.scope IS NOT NULL AND b.scope <> $scope RETURN type(r) AS t"
         )
-        assert graph.rows(crossing) == []
-
-
-class Reader(threading.Thread):
-    """Reads as of the sealed position, again and again: whole events or none of one. Counts what it saw torn."""
-
-    WHOLE = """
-    MATCH (s:Scope {scope: $scope})
-    MATCH (o:StreamOffset {topic: s.topic, partition: s.partition})
-    RETURN o.sealed AS position
-    """
-    PARTS = """
-    MATCH (m:Message {scope: $scope}) WHERE m.id IS NOT NULL AND m.at <= $position
-    WITH count(m) AS messages
-    OPTIONAL MATCH (:Message {scope: $scope})-[r:MENTIONS]->(:Entity) WHERE r.at <= $position
-    WITH messages, count(r) AS mentions
-    OPTIONAL MATCH (f:Fact {scope: $scope}) WHERE f.id IS NOT NULL AND f.at <= $position
-      AND (f.ended_at IS NULL OR f.ended_at > $position) AND f.holds
-    RETURN messages, mentions, count(f) AS facts
-    """
-
-    def __init__(self, graph: World) -> None:
-        super().__init__()
-        self._graph = graph
-        self.done = threading.Event()
-        self.seen: list[tuple[int, int, int]] = []
-
-    def run(self) -> None:
-        """Poll until done."""
-        while not self.done.is_set():
-            [at] = self._graph.rows(self.WHOLE) or [{"position": None}]
-            if at["position"] is not None:
-                [row] = self._graph.rows(self.PARTS, position=at["position"])
-                self.seen.append((row["messages"], row["mentions"], row["facts"]))
-
-
-def test_no_read_is_torn(graph: World) -> None:
-    """A reader that polls while batches land sees, of each event, its message, its mentions and its fact together."""
-    readers = [Reader(graph) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    try:
-        for n in range(25):
-            told = graph.say(f"m{n}", n).message().lives("Ann", f"Town {n}")
-            for name in ("Ann", "Bob", "Cid"):
-                told.mention(name)
+        for told in (mine, graph.say("r", 2).takes_back("m1"), graph.say("x", 3).erases("scope")):
             graph.apply(told)
-    finally:
-        for reader in readers:
-            reader.done.set()
-            reader.join(timeout=30)
-    seen = [one for reader in readers for one in reader.seen]
-    assert len({messages for messages, _, _ in seen}) > 5, "the readers saw the graph grow"
-    torn = [one for one in seen if one[1] != 3 * one[0] or one[2] != min(one[0], 1)]
-    assert torn == []
+            assert other.dump() == before
+            assert graph.rows(crossing) == []
+
+
+async def test_no_read_is_torn(graph: World, stack: Settings) -> None:
+    """Who asks the service while events land sees of each its mention, its fact, its source and the end of the last."""
+    seen: list[tuple[int, list[tuple[str, list[str]]]]] = []
+    done = asyncio.Event()
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        while not done.is_set():
+            answer = await client.get("/v1/entities/Ann", params={"scope": graph.scope})
+            assert answer.status_code == 200, answer.text
+            told = answer.json()
+            facts = [(fact["text"], [source["event_id"] for source in fact["sources"]]) for fact in told["facts"]]
+            seen.append((told["entities"][0]["mentions"], facts))
+
+    def moves(number: int) -> Told:
+        return graph.say(f"m{number}", number).message().mention("Ann").lives("Ann", f"Town {number}")
+
+    graph.apply(moves(0))
+    async with served(stack) as client:
+        asking = [asyncio.create_task(ask(client)) for _ in range(3)]
+        try:
+            for number in range(1, 25):
+                await asyncio.to_thread(graph.apply, moves(number))
+        finally:
+            done.set()
+            await asyncio.gather(*asking)
+    assert len({mentions for mentions, _ in seen}) > 10, "the readers saw the graph grow"
+    whole = {n: [(f"Ann lives in Town {n - 1}", [f"m{n - 1}"])] for n in range(1, 26)}
+    assert [(mentions, facts) for mentions, facts in seen if facts != whole[mentions]] == []
 
 
 def test_an_edge_whose_ends_come_later_is_not_lost(graph: World) -> None:
@@ -304,3 +299,87 @@ def test_a_worker_that_sleeps_in_its_transaction_does_not_hold_the_scope(
     [end] = ends
     assert isinstance(end, TransientError) or (isinstance(end, Applied) and end.applied == 0)
     assert graph.dump() == before
+
+
+def summed(graph: World) -> list[dict[str, Any]]:
+    """The current facts with all that adds up on them, and the state of their fold; without what is arrival's."""
+    found = graph.rows("MATCH (f:Fact {scope: $scope}) WHERE f.id IS NOT NULL AND f.current RETURN properties(f) AS f")
+    arrival = {"id", "at", "changed"}
+    facts = [{name: value for name, value in row["f"].items() if name not in arrival} for row in found]
+    return sorted(facts, key=lambda fact: (fact["slot"], fact["name"]))
+
+
+@pytest.mark.parametrize("how", ["taken back", "erased", "replaced", "erased before it came"])
+def test_sums_are_as_if_what_was_taken_back_was_never_said(graph: World, how: str) -> None:
+    """Support, confidence and the fold's state, to the byte: nothing is subtracted, what is left is folded anew.
+
+    The surest and the last sources go; each is delivered again as well.
+    """
+    sure = [0.1, 0.3, 0.7, 0.2, 0.95]
+
+    def says(number: int, **more: Any) -> Told:
+        return graph.say(f"m{number}", number, session=f"s{number}", **more)
+
+    said = [says(n).message().lives("Ann", "Paris", confidence=sure[n]).lives("Bob", "Rome") for n in range(5)]
+    gone = ("m2", "m4")
+    graph.apply(*(one for one in said if one.event not in gone))
+    calm = summed(graph)
+    assert {(fact["support"], fact["confidence"]) for fact in calm} == {(3, 0.3), (3, 1.0)}
+    graph.wipe()
+    erasures = [graph.say("x", 20, session=None).erases("session", "s2", "s4")]
+    if how == "erased before it came":
+        graph.apply(*erasures)
+    graph.apply(*said[:3])
+    graph.apply(*said[2:])
+    match how:
+        case "taken back":
+            graph.apply(*(graph.say(f"r{e}{n}", 20).takes_back(e, n) for e in gone for n in (0, 1)))
+        case "erased":
+            graph.apply(*erasures)
+        case "replaced":
+            graph.apply(*(says(int(event[1:]), generation=2).message() for event in gone))
+    graph.apply(*said)
+    graph.apply(*said)
+    assert summed(graph) == calm
+
+
+def rating(graph: World, event: str, minute: int, **more: Any) -> Event:
+    """A recall, or a rating of it and of a run."""
+    time = datetime.fromisoformat(moment(minute))
+    data = Rated(recall_id="r", target=Target(kind=TargetKind.TRACE, id="t"), **more)
+    return Event.of(data, id=event, source=SOURCE, time=time, scope=graph.scope)
+
+
+def test_ratings_add_up_to_nothing_that_would_have_to_be_subtracted(graph: World, tmp_path: Path) -> None:
+    """Each is kept as it was said: said twice it is one, and erased it is as if it had never been."""
+    good = rating(graph, "good", 1, useful=("a",), reward=0.1)
+    bad = rating(graph, "bad", 2, not_useful=("a",), reward=-0.3)
+
+    def apply(*events: Event) -> None:
+        records = [PatchRecord(graph.next + n, *pair) for n, pair in enumerate(patches_of(events, tmp_path))]
+        graph.next += len(records)
+        graph.sink.apply(graph.topic, graph.partition, records)
+
+    def ratings() -> list[dict[str, Any]]:
+        return graph.rows(
+            "MATCH (r:Rating {scope: $scope}) WHERE r.id IS NOT NULL AND r.event IS NOT NULL "
+            "OPTIONAL MATCH (r)-[e:RATES]->(of) WITH r, of ORDER BY of.id "
+            "RETURN r.event AS event, r.reward AS reward, r.useful AS useful, collect(of.id) AS of ORDER BY reward"
+        )
+
+    apply(good)
+    once = ratings()
+    assert [(row["reward"], row["useful"], len(row["of"])) for row in once] == [(0.1, ["a"], 2)]
+    alone = kept_lines(graph)
+    apply(bad, good)
+    apply(good, bad)
+    assert [row["reward"] for row in ratings()] == [-0.3, 0.1]
+    graph.apply(graph.say("x", 9, session=None).erases("event", "bad"))
+    apply(bad)
+    assert ratings() == once
+    assert kept_lines(graph) == alone
+
+
+def kept_lines(graph: World) -> list[str]:
+    """The canonical form without what says that an erasure was."""
+    return [line for line in graph.dump() if not any(word in line for word in ('"Erasure"', '"erased"', '"x"'))]

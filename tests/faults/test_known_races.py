@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from events import read
+from events import read, read_patches
 from neo4j import AsyncDriver
+from served import served
 from stage_processes import StageProcess, environment, ready, until
 
 from memstream.client import AsyncPublisher
 from memstream.schemas.errors import FatalError, InvalidEvent
 from memstream.schemas.limits import MAX_DEAD_LETTER_BYTES, MAX_PATCH_BYTES
+from memstream.schemas.patch import Origin
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.streams.outlet import OVERHEAD, Fenced, Message, Outlet
@@ -26,12 +29,9 @@ NAMES = [f"Part {n}" for n in range(20)]
 ENTITIES = "MATCH (e:Entity {scope: $scope}) WHERE e.id IS NOT NULL AND e.at IS NOT NULL RETURN e.name AS name"
 SESSIONS = "MATCH (c:Conversation {scope: $scope}) WHERE c.id IS NOT NULL RETURN c.session_id AS name"
 CHAIN = """
-MATCH (c:Conversation {scope: $scope})-[:FIRST_MESSAGE]->(:Message)-[:NEXT_MESSAGE*15]->(m:Message)
-WHERE c.session_id = 'first' AND NOT (m)-[:NEXT_MESSAGE]->() RETURN count(*) AS chains
-"""
-STEPS = """
-MATCH (:ReasoningTrace {scope: $scope})-[:HAS_STEP]->(s:ReasoningStep)
-RETURN DISTINCT s.order AS place, s.step_id AS name ORDER BY place
+MATCH p = (c:Conversation {scope: $scope})-[:FIRST_MESSAGE]->(:Message)-[:NEXT_MESSAGE*15]->(m:Message)
+WHERE c.session_id = 'first' AND NOT (m)-[:NEXT_MESSAGE]->()
+RETURN [message IN tail(nodes(p)) | message.event_id] AS ids
 """
 FOUND = "MATCH (e:Event {scope: $scope}) WHERE e.event_id IS NOT NULL RETURN count(e) AS n"
 
@@ -56,8 +56,9 @@ async def test_sixteen_writers_at_once_through_a_worker_that_dies(
 ) -> None:
     """The worker dies of an exception while requests are accepted: it begins again, and nothing was left standing.
 
-    What sixteen publish at the same moment is one session with sixteen messages in a chain, sixteen steps in a row,
-    and twenty entities for twenty names, however often each was named.
+    What sixteen publish at the same moment is one session with sixteen messages in a chain, twenty entities for twenty
+    names, however often each was named, and sixteen steps that are numbered one to sixteen when they are read, in the
+    order in which they were said: each of the publishers has said its first step.
     """
 
     async def rows(query: str) -> list[dict[str, object]]:
@@ -87,10 +88,30 @@ async def test_sixteen_writers_at_once_through_a_worker_that_dies(
     assert "starting_again" in worker.said()
     assert sorted(str(row["name"]) for row in await rows(ENTITIES)) == sorted(NAMES)
     assert await rows(SESSIONS) == [{"name": "first"}]
-    assert await rows(CHAIN) == [{"chains": 1}]
-    steps = await rows(STEPS)
-    assert len({row["place"] for row in steps}) == len(steps) == WRITERS
+    said = {kind: await said_in_order(own_settings, kind) for kind in ("message", "step")}
+    assert await rows(CHAIN) == [{"ids": [origin.id for origin in said["message"]]}]
+    assert {origin.order.split("\x1f")[1].lstrip("0") for origin in said["step"]} == {"1"}, (
+        "each counted its own as one"
+    )
+    steps = await steps_of(own_settings, scope, "run")
+    assert [step["number"] for step in steps] == list(range(1, WRITERS + 1))
+    assert [step["step_id"] for step in steps] == [origin.source.replace("writer", "step") for origin in said["step"]]
     assert await read(own_settings, Topic.DEAD_LETTER) == []
+
+
+async def said_in_order(settings: Settings, kind: str) -> list[Origin]:
+    """Where the events of a kind come from, in the order in which they were said."""
+    origins = [patch.origin for patch in await read_patches(settings) if f".{kind}." in patch.origin.type]
+    return sorted(origins, key=lambda origin: (origin.time, origin.source))
+
+
+async def steps_of(settings: Settings, scope: str, trace: str) -> list[dict[str, Any]]:
+    """The steps of a run, as the query service gives them."""
+    async with served(settings) as client:
+        answer = await client.get(f"/v1/traces/{trace}", params={"scope": scope})
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["steps"]
+    return found
 
 
 async def test_a_zombie_cannot_write_its_older_state(own_settings: Settings, scope: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from own_neo4j import OwnNeo4j
 
     from memstream.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_running() -> Iterator[None]:
+    """What a test starts ends with it, also where it fails before it could end it. Made first, so undone last."""
+    yield
+    if "left_over" in sys.modules:
+        sys.modules["left_over"].end()
 
 
 @pytest.fixture(scope="session")

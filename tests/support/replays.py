@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from left_over import ends_with_test
 from neo4j import Driver, GraphDatabase
 from own_neo4j import OwnNeo4j
 from sink_patches import Told as Say
@@ -97,7 +98,7 @@ def env_of(settings: Settings, own: OwnNeo4j, **more: str) -> dict[str, str]:
 async def start(env: dict[str, str], *words: str) -> asyncio.subprocess.Process:
     """Start a command of `memstream`."""
     pipe = asyncio.subprocess.PIPE
-    return await asyncio.create_subprocess_exec(
+    process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "memstream.cli",
@@ -107,6 +108,8 @@ async def start(env: dict[str, str], *words: str) -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.DEVNULL,
         env=env,
     )
+    ends_with_test(process.pid)
+    return process
 
 
 async def ended(process: asyncio.subprocess.Process, patience: float = 400) -> Told:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import httpx
+from left_over import ends_with_test
 
 from memstream.settings import Settings
 
@@ -37,7 +38,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
 
 
 class StageProcess:
-    """A process of ours, its output in a file."""
+    """A process of ours, its output in a file. It ends with its test, whatever the test does."""
 
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self.process = process
@@ -64,6 +65,7 @@ class StageProcess:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", *words, stdout=output, stderr=output, env=env
             )
+        ends_with_test(process.pid)
         return cls(process, log)
 
     @property

@@ -12,8 +12,8 @@ from aiokafka import AIOKafkaProducer, ConsumerRecord
 from aiokafka.admin import NewTopic
 from neo4j import Driver
 
+from chaos import graphs
 from chaos.fleet import Fleet
-from chaos.graphs import reached
 from memstream.schemas.topics import EVENT_TOPICS, TOPICS, Topic
 from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options
@@ -82,13 +82,13 @@ async def is_extracted(settings: Settings) -> bool:
 
 
 async def is_sunk(settings: Settings, driver: Driver) -> bool:
-    """Whether the graph is past all patches."""
+    """Whether the graph is past all patches, and has done what erasures among them left to do."""
     topic = Topic.PATCHES.named(settings.topic_prefix)
-    there = await asyncio.to_thread(reached, driver, settings.neo4j_database, topic)
+    there = await asyncio.to_thread(graphs.reached, driver, settings.neo4j_database, topic)
     async for record in read_to_end(settings, topic, last=_LAST):
         if there.get(record.partition, -1) < record.offset:
             return False
-    return True
+    return await asyncio.to_thread(graphs.is_done_erasing, driver, settings.neo4j_database)
 
 
 @asynccontextmanager

@@ -14,15 +14,16 @@ from pathlib import Path
 from neo4j import Driver, GraphDatabase
 from proxy import Proxy
 
-from chaos import calm, graphs
+from chaos import calm, forgotten, graphs
 from chaos.fleet import STAGES, Fleet
-from chaos.load import Identity, Load
+from chaos.load import Load
 from chaos.misfortune import Misfortune, Struck, order_of
 from chaos.own_stack import OwnStack
 from chaos.story import events
 from memstream.client import AsyncReader
 from memstream.deploy.ports import any_free
 from memstream.schemas.errors import QueryError
+from memstream.schemas.ids import event_key
 from memstream.schemas.patch import Verdict
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
@@ -71,9 +72,8 @@ async def run(plan: Plan, stack: OwnStack, folder: Path, say: Say) -> Outcome:
     settings = _settings(stack, folder, f"chaos{plan.seed}{secrets.token_hex(2)}")
     with GraphDatabase.driver(settings.neo4j_uri, auth=settings.neo4j_auth) as driver:
         await _Chaos(plan, stack, settings, folder, outcome, say).deal(driver)
-        found = await asyncio.to_thread(graphs.contents, driver, settings.neo4j_database)
-        outcome.digests["under faults"] = found.digest
-        say(f"{len(found.lines):,} nodes and edges; once more from the same patches, in peace")
+        found = await _contents(outcome, settings, folder, driver, "under faults")
+        say(f"{found.totals.lines:,} nodes and edges; once more from the same patches, in peace")
         await _from_patches(outcome, settings, folder, driver, found)
         say("once more from the same events")
         await _from_events(outcome, settings, folder, driver, found)
@@ -129,7 +129,10 @@ class _Chaos:
             await publishing
             self.say(f"the dust settles over {len(self._load.acked):,} acked events")
             self.outcome.seconds["to settle"] = await _until(
-                lambda: _settled(self.settings, driver), _SETTLED_WITHIN, fleet, "all is extracted and in the graph"
+                lambda: _settled(self.settings, driver),
+                _SETTLED_WITHIN,
+                fleet,
+                "all is extracted and in the graph, and erasures are done",
             )
             await fleet.all_ready()
             await _ask(self.outcome, self.settings, self._load, self._pick)
@@ -138,6 +141,10 @@ class _Chaos:
             await asyncio.to_thread(fleet.close)
             await self._line.down()
         await _count(self.outcome, self.settings, driver, self._load)
+        self.say("looking for what is erased")
+        counts, wrong = await forgotten.check(self.settings, driver, self._pick)
+        self.outcome.counts |= counts
+        self.outcome.wrong += wrong
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -198,21 +205,24 @@ async def _ask(outcome: Outcome, settings: Settings, load: Load, pick: random.Ra
 async def _count(outcome: Outcome, settings: Settings, driver: Driver, load: Load) -> None:
     """Every acked event is in the graph or in the dead letters, by id; nothing is there that nobody published."""
     known = await asyncio.to_thread(graphs.verdicts, driver, settings.neo4j_database)
-    letters: set[Identity] = set()
+    letters: set[str] = set()
     async for record in read_to_end(settings, Topic.DEAD_LETTER.named(settings.topic_prefix)):
         told = {name: value.decode() for name, value in record.headers if name.startswith("ce_")}
         letter = read_letter(record.headers, record.value)
-        letters.add((told["ce_scope"], told["ce_source"], letter.event_id or ""))
-    lost = load.acked - known.keys() - letters
-    strangers = known.keys() - load.tried
-    poison = {identity for identity, verdict in known.items() if verdict == Verdict.DEAD_LETTERED}
+        letters.add(event_key(told["ce_scope"], told["ce_source"], letter.event_id or ""))
+    # by key: of an erased event the graph keeps no source
+    tried = {event_key(*identity): identity for identity in load.tried}
+    lost = [identity for identity in load.acked if event_key(*identity) not in known.keys() | letters]
+    strangers = known.keys() - tried.keys()
+    poison = {key for key, verdict in known.items() if verdict == Verdict.DEAD_LETTERED}
     if lost:
         outcome.wrong.append(f"{len(lost)} acked events are nowhere: {sorted(lost)[:5]}")
     if strangers:
         outcome.wrong.append(f"{len(strangers)} events are in the graph that nobody published: {sorted(strangers)[:5]}")
     if poison - letters:
         outcome.wrong.append(
-            f"{len(poison - letters)} refused events have no dead letter: {sorted(poison - letters)[:5]}"
+            f"{len(poison - letters)} refused events have no dead letter: "
+            f"{[tried.get(key, key) for key in sorted(poison - letters)[:5]]}"
         )
     outcome.counts = {
         "events published": len(load.tried),
@@ -232,7 +242,7 @@ async def _from_patches(
         outcome.seconds["from patches"] = await _until(
             lambda: calm.is_sunk(again, driver), _CALM_WITHIN, fleet, "the patches are applied in peace"
         )
-    _compare(outcome, "from patches", found, await asyncio.to_thread(graphs.contents, driver, settings.neo4j_database))
+    _compare(outcome, found, await _contents(outcome, settings, folder, driver, "from patches"))
 
 
 async def _from_events(
@@ -248,13 +258,20 @@ async def _from_events(
             return await _settled(again, driver)
 
         outcome.seconds["from events"] = await _until(done, _CALM_WITHIN, fleet, "the events are worked off in peace")
-    _compare(outcome, "from events", found, await asyncio.to_thread(graphs.contents, driver, settings.neo4j_database))
+    _compare(outcome, found, await _contents(outcome, settings, folder, driver, "from events"))
 
 
-def _compare(outcome: Outcome, name: str, chaotic: graphs.Contents, peaceful: graphs.Contents) -> None:
-    outcome.digests[name] = peaceful.digest
-    if chaotic.digest != peaceful.digest:
-        shown = "\n    ".join(chaotic.differences(peaceful))
+async def _contents(outcome: Outcome, settings: Settings, folder: Path, driver: Driver, name: str) -> graphs.Contents:
+    """The graph as it is now, in a file of this name."""
+    path = folder / f"{name.replace(' ', '-')}.jsonl"
+    found = await asyncio.to_thread(graphs.contents, driver, settings.neo4j_database, path)
+    outcome.digests[name] = found.totals.digest
+    return found
+
+
+def _compare(outcome: Outcome, chaotic: graphs.Contents, peaceful: graphs.Contents) -> None:
+    if differences := chaotic.differences(peaceful):
+        shown = "\n    ".join(differences)
         outcome.wrong.append(
-            f"the graph differs from the one made {name} in peace (-: under faults only):\n    {shown}"
+            f"{peaceful.path.stem} in peace (B) another graph comes out than under faults (A):\n    {shown}"
         )

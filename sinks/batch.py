@@ -1,8 +1,12 @@
-"""The one transaction of a batch, step by step. The order of the steps is the order of the locks."""
+"""The one transaction of a batch, step by step. The order of the steps is the order of the locks.
+
+Batches of several partitions may share a transaction: a statement costs more than a few rows in it. No scope lives in
+two partitions, so nothing of one batch meets anything of another; positions are told by `homes`, scope by scope.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memstream.sinks import cards, erase_steps, erasure, lock, outbox, payloads
 from memstream.sinks.edges import write_edges
@@ -11,11 +15,10 @@ from memstream.sinks.facts import ends_of, write_facts
 from memstream.sinks.forgetting import TakenBack, take_back
 from memstream.sinks.known import Judged, erased_props, event_props, judge
 from memstream.sinks.links import pairs_of, write_links
-from memstream.sinks.lock import Place
 from memstream.sinks.manifest import manifest_of, write_manifest
 from memstream.sinks.nodes import keys_of, write_nodes
 from memstream.sinks.reached import aged, by_event
-from memstream.sinks.records import Applied, Incoming
+from memstream.sinks.records import Applied, Incoming, Place, Written
 from memstream.sinks.sessions import spots_of, write_chain
 from memstream.sinks.statements import Runs
 from memstream.sinks.taint import pruned
@@ -25,63 +28,70 @@ from memstream.sinks.versions import Told
 from memstream.sinks.writer import Writer
 
 
-def apply(tx: Runs, place: Place, incoming: Sequence[Incoming], *, announce: bool) -> Applied:
-    """Apply decoded patches. Raises FatalError, LogMismatch, and what the driver raises."""
-    stored = lock.lock(tx, place)
-    fresh = sorted((one for one in incoming if one.offset > stored), key=lambda one: one.offset)
-    if not fresh:
-        return Applied(dropped=len(incoming), last_offset=stored)
+def apply(tx: Runs, batches: Mapping[Place, Sequence[Incoming]], *, announce: bool) -> Written:
+    """Apply decoded patches, by their partitions. Raises FatalError, LogMismatch, and what the driver raises."""
+    stored = lock.lock(tx, batches)
+    fresh = {place: _fresh(batch, stored[place]) for place, batch in batches.items()}
     # a copy of an erasure is for the scopes below its own, which may live in another partition
-    events = [one for one in fresh if not one.patch.copy_below]
-    lock.lock_scopes(tx, place, {one.scope for one in events})
-    brought = erasure.keep(tx, place, fresh)
+    events = [one for batch in fresh.values() for one in batch if not one.patch.copy_below]
+    homes = {one.scope: place for place, batch in fresh.items() for one in batch if not one.patch.copy_below}
+    lock.lock_scopes(tx, homes)
+    brought = {place: erasure.keep(tx, place, batch) for place, batch in fresh.items()}
     judged = judge(tx, events)
-    events_known = [Known.of(one, judged.first[one.scope, one.key]) for one in judged.winners if not one.patch.erasures]
-    covered = erasure.covered(tx, place, events_known)
+    events_known = [Known.of(one, judged.first[one.identity]) for one in judged.winners if not one.patch.erasures]
+    covered = erasure.covered(tx, homes, events_known)
     writer = Writer(tx)
-    now = erase_steps.begin(tx, place, brought, {(one.scope, one.key) for one in judged.winners})
-    found = by_event([*now.reached, *aged(tx, place, judged.aged)])
+    winners = {one.identity for one in judged.winners}
+    now = {place: erase_steps.begin(tx, place, new, winners) for place, new in brought.items() if new}
+    found = by_event([*(one for each in now.values() for one in each.reached), *aged(tx, homes, judged.aged)])
     reached, covered = cards.spread(tx, found, judged.winners, covered)
-    hidden = [one for one in judged.winners if one.offset in covered]
-    back = take_back(writer, place, judged, reached, hidden)
-    applied = pruned(tx, [one for one in judged.winners if one.offset not in covered], back.gone)
+    hidden = [one for one in judged.winners if one.identity in covered]
+    back = take_back(writer, homes, judged, reached, hidden)
+    applied = pruned(tx, [one for one in judged.winners if one.identity not in covered], back.gone)
     rows, told = write(writer, applied, hidden, back, judged.first)
-    last = fresh[-1]
-    changes = outbox.store(tx, place, last.offset, told) if announce else []
-    lock.advance(tx, place, last.offset, last.key)
-    return Applied(
-        applied=len(applied),
-        dropped=len(incoming) - len(applied),
-        replaced=len(judged.replaced),
-        rows=rows,
-        nodes=writer.created + len(writer.nodes),
-        edges=writer.connected,
-        last_offset=last.offset,
-        changes=changes,
-        erasing=now.more or back.released,
-    )
+    ends = {place: batch[-1] for place, batch in fresh.items() if batch}
+    changes = outbox.store(tx, {p: end.offset for p, end in ends.items()}, homes, told) if announce else {}
+    lock.advance(tx, {place: (end.offset, end.key) for place, end in ends.items()})
+    parts = {
+        place: Applied(
+            applied=(count := sum(homes[one.scope] == place for one in applied)),
+            dropped=len(batch) - count,
+            replaced=sum(homes[one.scope] == place for one in judged.replaced),
+            last_offset=ends[place].offset if place in ends else stored[place],
+            changes=changes.get(place, []),
+            erasing=place in back.released or (place in now and now[place].more),
+        )
+        for place, batch in batches.items()
+    }
+    return Written(parts, rows, writer.created + len(writer.nodes), writer.connected)
+
+
+def _fresh(batch: Iterable[Incoming], stored: int) -> list[Incoming]:
+    """What lies above the offset that was applied last, in order."""
+    return sorted((one for one in batch if one.offset > stored), key=lambda one: one.offset)
 
 
 def step(tx: Runs, place: Place) -> Applied:
     """Go on with the oldest erasure of the partition that is not done: take back some of the events that it reaches."""
-    stored = lock.lock(tx, place)
+    stored = lock.lock(tx, [place])[place]
     work = erase_steps.next_work(tx, place)
     if work is None:
         return Applied(last_offset=stored)
     scopes = erase_steps.scopes_of(tx, place, work)
-    lock.lock_scopes(tx, place, scopes)
+    homes = dict.fromkeys(scopes, place)
+    lock.lock_scopes(tx, homes)
     now = erase_steps.take(tx, place, work, scopes, stored)
     writer = Writer(tx)
     reached, _ = cards.spread(tx, now.reached)
-    write(writer, [], [], take_back(writer, place, Judged(), reached), {})
+    write(writer, [], [], take_back(writer, homes, Judged(), reached), {})
     return Applied(dropped=len(now.reached), last_offset=stored, erasing=True)
 
 
 def skip(tx: Runs, place: Place, offset: int, event: str | None = None) -> int:
     """Move past a record of which nothing is wanted or can be read. Returns the offset that is reached."""
-    stored = lock.lock(tx, place)
+    stored = lock.lock(tx, [place])[place]
     if offset > stored:
-        lock.advance(tx, place, offset, event)
+        lock.advance(tx, {place: (offset, event)})
     return max(offset, stored)
 
 
@@ -100,10 +110,10 @@ def write(
     made = [manifest_of(one) for one in applied]
     props = [
         *(
-            event_props(one, first[one.scope, one.key], write_manifest(m), uses=m.uses)
+            event_props(one, first[one.identity], write_manifest(m), uses=m.uses)
             for one, m in zip(applied, made, strict=True)
         ),
-        *(erased_props(one, first[one.scope, one.key]) for one in covered),
+        *(erased_props(one, first[one.identity]) for one in covered),
     ]
     events = writer.create([(["Event"], row) for row in props])[: len(applied)]
     payloads.hold(writer, zip(applied, made, events, strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from memstream.schemas.patch import Label, NodeRow
 from memstream.sinks.known import Stored
 from memstream.sinks.reached import Reached
-from memstream.sinks.records import Incoming
+from memstream.sinks.records import Identity, Incoming
 from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Row, Runs, run, statement
 
@@ -54,13 +54,13 @@ def spread(
     tx: Runs,
     reached: Sequence[tuple[Reached, Cause]],
     winners: Sequence[Incoming] = (),
-    covered: Collection[int] = (),
-) -> tuple[list[tuple[Reached, Cause]], set[int]]:
-    """What erasures reach in the graph and the offsets of the patches they cover, with all cards that rest on it."""
-    keys = {(one.scope, one.key) for one in winners}
+    covered: Collection[Identity] = (),
+) -> tuple[list[tuple[Reached, Cause]], set[Identity]]:
+    """What erasures reach in the graph and of which events they cover patches, with all cards that rest on it."""
+    keys = {one.identity for one in winners}
     gone = set(covered)
     while True:
-        hidden = [one for one in winners if one.offset in gone]
+        hidden = [one for one in winners if one.identity in gone]
         reached = with_cards(tx, reached, hidden, keys)
         more = on_erased(tx, winners, names_of(reached, hidden)) - gone
         if not more:
@@ -93,11 +93,14 @@ def with_cards(
         names: Names = {}
         for scope, name in fresh:
             names.setdefault(scope, set()).add(name)
-        last = max(fresh.values(), key=lambda cause: cause.at)
+        last: dict[str, Cause] = {}  # by scope: positions of two scopes may be of two partitions
+        for (scope, _), cause in fresh.items():
+            last[scope] = max(last.get(scope, cause), cause, key=lambda one: one.at)
         cards = [one for one in resting(tx, names) if (one.event.scope, one.event.id) not in known]
         known |= {(one.event.scope, one.event.id) for one in cards}
-        out += [(one, last) for one in cards]
-        fresh = {(one.event.scope, name): last for one in cards for name in (one.event.id, one.event_id or "")}
+        out += [(one, last[one.event.scope]) for one in cards]
+        named = ((one.event.scope, name) for one in cards for name in (one.event.id, one.event_id or ""))
+        fresh = {(scope, name): last[scope] for scope, name in named}
     return out
 
 
@@ -111,22 +114,22 @@ def names_of(reached: Iterable[tuple[Reached, Cause]], covered: Iterable[Incomin
     return names
 
 
-def on_erased(tx: Runs, winners: Sequence[Incoming], gone: Names) -> set[int]:
-    """The offsets of those of these patches that are cards resting on erased events: of the graph, or of `gone`."""
-    cards = {one.offset: (one, names) for one in winners if (names := _names(one))}
+def on_erased(tx: Runs, winners: Sequence[Incoming], gone: Names) -> set[Identity]:
+    """The events of those of these patches that are cards resting on erased events: of the graph, or of `gone`."""
+    cards = {one.identity: (one, names) for one in winners if (names := _names(one))}
     if not cards:
         return set()
     asked = sorted({(one.scope, name) for one, names in cards.values() for name in names})
     rows = run(tx, ERASED, rows=[{"scope": scope, "name": name} for scope, name in asked])
     erased = {(row["scope"], row["name"]) for row in rows}
     erased |= {(scope, name) for scope, names in gone.items() for name in names}
-    found: set[int] = set()
+    found: set[Identity] = set()
     while True:
-        more = {at for at, (one, names) in cards.items() if at not in found and _rests(one, names, erased)}
+        more = {card for card, (one, names) in cards.items() if card not in found and _rests(one, names, erased)}
         if not more:
             return found
         found |= more
-        erased |= {(cards[at][0].scope, name) for at in more for name in _own(cards[at][0])}
+        erased |= {(card[0], name) for card in more for name in _own(cards[card][0])}
 
 
 def _names(one: Incoming) -> list[str]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from memstream.schemas.ids import hash_of
 from memstream.sinks.erasure import Erasure
-from memstream.sinks.lock import Place
 from memstream.sinks.reached import Reached, reached
+from memstream.sinks.records import Place
 from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Row, Runs, run, statement
 

@@ -8,14 +8,13 @@ below its scope is kept once in each partition of the patches, for the scopes th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.ids import hash_of
 from memstream.schemas.patch import Label, Patch
 from memstream.schemas.statement import ErasureKind
-from memstream.sinks.lock import Place
-from memstream.sinks.records import Incoming
+from memstream.sinks.records import Identity, Incoming, Place
 from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Row, Runs, run, statement
 
@@ -129,12 +128,11 @@ def keep(tx: Runs, place: Place, batch: Sequence[Incoming]) -> dict[Erasure, Cau
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An event as erasures name it: `first` is when it was first recorded, `mark` how the asker knows it.
+    """An event as erasures name it: `first` is when it was first recorded.
 
     `lost` are the ids of the erasures of those entities that it named once (see `lost_ids`).
     """
 
-    mark: int
     scope: str
     key: str
     event_id: str
@@ -146,19 +144,19 @@ class Known:
 
     @classmethod
     def of(cls, one: Incoming, first: str) -> Known:
-        """The event of a patch, by its offset."""
+        """The event of a patch."""
         origin = one.patch.origin
         names = (origin.id, origin.session_id, origin.subject, entities_in(one.patch))
-        return cls(one.offset, one.scope, one.key, *names, first)
+        return cls(one.scope, one.key, *names, first)
 
 
-def covered(tx: Runs, place: Place, events: Sequence[Known]) -> set[int]:
-    """The marks of those of these events that an erasure covers, whichever came first."""
+def covered(tx: Runs, homes: Mapping[str, Place], events: Sequence[Known]) -> set[Identity]:
+    """Those of these events that an erasure covers, whichever came first; `homes` tells the partition of each scope."""
     asked = {scope for one in events for scope in (one.scope, *above(one.scope))}
     flagged = {row["scope"] for row in run(tx, ANY, scopes=sorted(asked))} if asked else set()
     keys: dict[tuple[str, str], list[Known]] = {}
     for one in events if flagged else ():
-        for scope, kept in keys_of(place, one, flagged):
+        for scope, kept in keys_of(homes[one.scope], one, flagged):
             keys.setdefault((scope, kept), []).append(one)
     if not keys:
         return set()
@@ -166,7 +164,7 @@ def covered(tx: Runs, place: Place, events: Sequence[Known]) -> set[int]:
     for (_, kept), named in keys.items():
         by_id.setdefault(kept, []).extend(named)
     rows = run(tx, KEPT, keys=[{"scope": scope, "id": kept} for scope, kept in sorted(keys)])
-    return {one.mark for row in rows for one in by_id[row["id"]] if one.first <= row["until"]}
+    return {(one.scope, one.key) for row in rows for one in by_id[row["id"]] if one.first <= row["until"]}
 
 
 def keys_of(place: Place, one: Known, flagged: Collection[str]) -> Iterable[tuple[str, str]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memstream.sinks.known import Judged
-from memstream.sinks.lock import Place
 from memstream.sinks.manifest import payloads_of
 from memstream.sinks.payloads import release
 from memstream.sinks.reached import Reached, strip
-from memstream.sinks.records import Incoming
+from memstream.sinks.records import Incoming, Place
 from memstream.sinks.slots import Cause
 from memstream.sinks.taint import Gone, rewrite, tainted
 from memstream.sinks.unfold import Taken, Unfolded, drop_events, unfold
@@ -19,16 +18,16 @@ from memstream.sinks.writer import Writer
 
 @dataclass(slots=True)
 class TakenBack:
-    """What was taken back, which events are erased by it, and whether payloads were let go of."""
+    """What was taken back, which events are erased by it, and which partitions let go of payloads."""
 
     unfolded: Unfolded = field(default_factory=Unfolded)
     gone: list[Gone] = field(default_factory=list)
-    released: bool = False
+    released: set[Place] = field(default_factory=set)
 
 
 def take_back(
     writer: Writer,
-    place: Place,
+    homes: Mapping[str, Place],
     judged: Judged,
     reached: Sequence[tuple[Reached, Cause]],
     covered: Iterable[Incoming] = (),
@@ -42,10 +41,9 @@ def take_back(
     taken += [Taken(one.event, cause, forget=True) for one, cause in reached]
     users = tainted(writer.tx, back.gone, {(one.event.scope, one.event.id) for one in taken})
     kept = [((one.event.scope, one.event.id), one.made.payloads) for one in taken]
-    kept += [((one.scope, one.key), tuple(payloads_of(one.patch))) for one in covered]
+    kept += [(one.identity, tuple(payloads_of(one.patch))) for one in covered]
     kept += [(event, tuple(shed)) for event, shed in judged.shed.items()]
-    back.released = any(payloads for _, payloads in kept)
-    release(writer, place, kept)
+    back.released = release(writer, homes, kept)
     taken += [Taken(one.event, one.cause, forget=True, part=one.part, orphans=one.orphans) for one in users]
     if not taken:
         return back

@@ -1,14 +1,15 @@
 """The sink: a batch of patches becomes one transaction, and is sealed in a second, tiny one.
 
-Ordered steps of the transaction: lock the partition's offset, then the heads of the batch's scopes; drop what lies at
-or below the offset; of several patches of one event let the best one count; take back what it replaces or what an
-erasure reaches; write nodes, edges, links, facts, chains; sweep stubs that nothing refers to; keep what became true in
-the outbox; move the offset. After the commit the batch is sealed: now it can be read, all of it at once.
+Small batches of several partitions share a transaction. Its ordered steps: lock the partitions' offsets, then the heads
+of the batch's scopes; drop what lies at or below the offset; of several patches of one event let the best one count;
+take back what it replaces or what an erasure reaches; write nodes, edges, links, facts, chains; sweep stubs that
+nothing refers to; keep what became true in the outbox; move the offsets. After the commit the batch is sealed: now it
+can be read, all of it at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -18,8 +19,7 @@ from memstream.schemas.patch import Verdict
 from memstream.sealing import KeyStore
 from memstream.sinks import batch, lock, outbox, payloads, repeats
 from memstream.sinks.failures import told_as_ours
-from memstream.sinks.lock import Place
-from memstream.sinks.records import Applied, Change, PatchRecord, Resume, decode, refused
+from memstream.sinks.records import Applied, Change, PatchRecord, Place, Resume, Written, decode, refused
 
 T = TypeVar("T")
 
@@ -62,23 +62,41 @@ class GraphSink:
         return self._write(lambda tx: lock.begin(tx, place, partitions, self._replay))
 
     def apply(self, topic: str, partition: int, batch_of: Sequence[PatchRecord]) -> Applied:
-        """Apply the records of one partition, in the order of their offsets, and seal them.
-
-        Raises InvalidPatch or PoisonError where a record can't be applied (nothing of the batch is, then), and
-        TransientError or GraphUnavailable where Neo4j does not take it now: the same batch may be given again.
-        """
+        """Apply the records of one partition, in the order of their offsets, and seal them; raises as `together`."""
         if not batch_of:
             return Applied()
-        place = self._place(topic, partition)
-        if len(batch_of) >= repeats.LEAST and self._write(lambda tx: repeats.all_known(tx, place, batch_of)):
-            last = max(batch_of, key=lambda record: record.offset)
-            self.pass_over(topic, partition, last.offset, repeats.key_of(last))
-            return Applied(dropped=len(batch_of), last_offset=last.offset)
-        incoming = [decode(record, self.keys) for record in batch_of]
-        applied = self._write(lambda tx: batch.apply(tx, place, incoming, announce=self._announce))
-        self._write(lambda tx: lock.seal(tx, place, applied.last_offset))
-        unreadable = sum(one.patch.verdict is Verdict.UNREADABLE for one in incoming)
-        return replace(applied, unreadable=unreadable, cut=sum(one.cut for one in incoming))
+        return self.together(topic, {partition: batch_of}).parts[self._place(topic, partition)]
+
+    def together(self, topic: str, batches: Mapping[int, Sequence[PatchRecord]]) -> Written:
+        """Apply records of several partitions in one transaction, and seal them: all of them are applied, or none.
+
+        Raises InvalidPatch or PoisonError where a record can't be applied, and TransientError or GraphUnavailable where
+        Neo4j does not take it now: the same batches may be given again.
+        """
+        at = {self._place(topic, partition): records for partition, records in batches.items() if records}
+        if len(at) == 1 and (known := self._all_known(*next(iter(at.items())))) is not None:
+            return known
+        incoming = {place: [decode(record, self.keys) for record in records] for place, records in at.items()}
+        written = self._write(lambda tx: batch.apply(tx, incoming, announce=self._announce))
+        reached = {place: applied.last_offset for place, applied in written.parts.items()}
+        self._write(lambda tx: lock.seal(tx, reached))
+        parts = {
+            place: replace(
+                applied,
+                unreadable=sum(one.patch.verdict is Verdict.UNREADABLE for one in incoming[place]),
+                cut=sum(one.cut for one in incoming[place]),
+            )
+            for place, applied in written.parts.items()
+        }
+        return replace(written, parts=parts)
+
+    def _all_known(self, place: Place, records: Sequence[PatchRecord]) -> Written | None:
+        """Pass over a batch of nothing but repeats; None where it is something else."""
+        if len(records) < repeats.LEAST or not self._write(lambda tx: repeats.all_known(tx, place, records)):
+            return None
+        last = max(records, key=lambda record: record.offset)
+        self.pass_over(place.topic, place.partition, last.offset, repeats.key_of(last))
+        return Written({place: Applied(dropped=len(records), last_offset=last.offset)})
 
     def erase_on(self, topic: str, partition: int) -> bool:
         """One step of the erasures that are not done in the partition. Returns whether there may be more to do."""
@@ -102,17 +120,17 @@ class GraphSink:
 
         def write(tx: ManagedTransaction) -> int:
             if one is not None:
-                return batch.apply(tx, place, [one], announce=False).last_offset
+                return batch.apply(tx, {place: [one]}, announce=False).parts[place].last_offset
             return batch.skip(tx, place, record.offset)
 
         last = self._write(write)
-        self._write(lambda tx: lock.seal(tx, place, last))
+        self._write(lambda tx: lock.seal(tx, {place: last}))
 
     def pass_over(self, topic: str, partition: int, offset: int, event: str | None) -> None:
         """Go past records that are not wanted, up to the one at `offset`, which is of this event."""
         place = self._place(topic, partition)
         last = self._write(lambda tx: batch.skip(tx, place, offset, event))
-        self._write(lambda tx: lock.seal(tx, place, last))
+        self._write(lambda tx: lock.seal(tx, {place: last}))
 
     def pending_changes(self, topic: str, partition: int) -> list[Change]:
         """What became true and may not have been sent yet, in order."""

@@ -1,19 +1,18 @@
-"""The locks of a batch, the offset of a partition, and the seal.
+"""The locks of a transaction, the offsets of its partitions, and their seals.
 
-Neo4j takes a lock only where something is written, so the sink locks by writing: first the partition's StreamOffset,
-then the heads of the batch's scopes in sorted order. Only then it reads. Who comes second waits there, and then finds
-the offset moved on: a worker that lost its partition can't apply anything twice.
+Neo4j takes a lock only where something is written, so the sink locks by writing: first the StreamOffsets of the
+partitions, then the heads of the batch's scopes, both in sorted order. Only then it reads. Who comes second waits
+there, and then finds the offset moved on: a worker that lost its partition can't apply anything twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 from memstream.schemas.errors import FatalError, LogMismatch, TopicMismatch
 from memstream.sinks import mark, migrations
-from memstream.sinks.records import Resume
-from memstream.sinks.statements import Runs, run, statement
+from memstream.sinks.records import Place, Resume
+from memstream.sinks.statements import Row, Runs, run, statement
 
 # Index: the unique key (topic, partition), in all of the next four.
 BEGIN = statement(
@@ -26,10 +25,11 @@ BEGIN = statement(
     """,
 )
 LOCK = statement(
-    "lock partition",
+    "lock partitions",
     """
-    MATCH (o:StreamOffset {topic: $topic, partition: $partition}) SET o.lock = $worker
-    RETURN o.offset AS offset
+    UNWIND $rows AS row
+    MATCH (o:StreamOffset {topic: row.topic, partition: row.partition}) SET o.lock = row.worker
+    RETURN row.i AS i, o.offset AS offset
     """,
 )
 # Read under the lock: a newer version that is announced waits for it (sinks.migrating). Index: the unique keys.
@@ -42,17 +42,19 @@ VERSIONS = statement(
     """,
 )
 ADVANCE = statement(
-    "advance offset",
+    "advance offsets",
     """
-    MATCH (o:StreamOffset {topic: $topic, partition: $partition})
-    SET o.offset = $offset, o.event = $event
+    UNWIND $rows AS row
+    MATCH (o:StreamOffset {topic: row.topic, partition: row.partition})
+    SET o.offset = row.offset, o.event = row.event
     """,
 )
 SEAL = statement(
     "seal",
     """
-    MATCH (o:StreamOffset {topic: $topic, partition: $partition})
-    SET o.sealed = CASE WHEN coalesce(o.sealed, -1) < $offset THEN $offset ELSE o.sealed END
+    UNWIND $rows AS row
+    MATCH (o:StreamOffset {topic: row.topic, partition: row.partition})
+    SET o.sealed = CASE WHEN coalesce(o.sealed, -1) < row.offset THEN row.offset ELSE o.sealed END
     """,
 )
 # Another count may have been stored by any partition of the topic. Index: (topic, partition), by its first part.
@@ -67,22 +69,13 @@ COUNTS = statement(
 HEADS = statement(
     "lock scopes",
     """
-    UNWIND $scopes AS scope
-    MERGE (s:Scope {scope: scope})
-    ON CREATE SET s.topic = $topic, s.partition = $partition
-    SET s.lock = $worker
+    UNWIND $rows AS row
+    MERGE (s:Scope {scope: row.scope})
+    ON CREATE SET s.topic = row.topic, s.partition = row.partition
+    SET s.lock = row.worker
     RETURN s.scope AS scope, s.topic AS topic, s.partition AS partition
     """,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A partition of the patches topic, and who writes it."""
-
-    topic: str
-    partition: int
-    worker: str
 
 
 def begin(tx: Runs, place: Place, partitions: int, replay: str | None = None) -> Resume:
@@ -101,30 +94,33 @@ def begin(tx: Runs, place: Place, partitions: int, replay: str | None = None) ->
         )
     if row["offset"] is not None:
         # a worker that died between its commit and its seal left this to its successor
-        run(tx, SEAL, topic=place.topic, partition=place.partition, offset=row["offset"])
+        seal(tx, {place: row["offset"]})
     return Resume(row["offset"], row["event"])
 
 
-def lock(tx: Runs, place: Place) -> int:
-    """Lock the partition and tell the offset applied last (-1: none).
+def lock(tx: Runs, places: Iterable[Place]) -> dict[Place, int]:
+    """Lock partitions and tell the offset applied last of each (-1: none).
 
-    Raises FatalError where it was never begun, SchemaTooNew where a newer Memstream has migrated the graph meanwhile.
+    Raises FatalError where one was never begun, SchemaTooNew where a newer Memstream has migrated the graph meanwhile.
     """
-    rows = run(tx, LOCK, topic=place.topic, partition=place.partition, worker=place.worker)
-    if not rows:
-        raise FatalError(
-            f"partition {place.partition} of {place.topic} has no offset in the graph: resume it before applying"
-        )
-    (found,) = run(tx, VERSIONS, name=migrations.NAME)
-    migrations.refuse_newer(max(found["version"], found["announced"]))
-    offset: int | None = rows[0]["offset"]
-    return -1 if offset is None else offset
+    in_order = sorted(places)
+    found = {
+        row["i"]: row["offset"] for row in run(tx, LOCK, rows=[_row(one) | {"i": i} for i, one in enumerate(in_order)])
+    }
+    for i, place in enumerate(in_order):
+        if i not in found:
+            raise FatalError(
+                f"partition {place.partition} of {place.topic} has no offset in the graph: resume it before applying"
+            )
+    (versions,) = run(tx, VERSIONS, name=migrations.NAME)
+    migrations.refuse_newer(max(versions["version"], versions["announced"]))
+    return {place: -1 if found[i] is None else found[i] for i, place in enumerate(in_order)}
 
 
-def lock_scopes(tx: Runs, place: Place, scopes: Iterable[str]) -> None:
+def lock_scopes(tx: Runs, homes: Mapping[str, Place]) -> None:
     """Lock the heads of these scopes. Raises LogMismatch where a scope belongs to another partition or topic."""
-    rows = run(tx, HEADS, scopes=sorted(set(scopes)), topic=place.topic, partition=place.partition, worker=place.worker)
-    for row in rows:
+    for row in run(tx, HEADS, rows=[_row(homes[scope]) | {"scope": scope} for scope in sorted(homes)]):
+        place = homes[row["scope"]]
         if (row["topic"], row["partition"]) != (place.topic, place.partition):
             raise LogMismatch(
                 f"scope {row['scope']!r} was built from partition {row['partition']} of {row['topic']}, and now comes "
@@ -133,11 +129,19 @@ def lock_scopes(tx: Runs, place: Place, scopes: Iterable[str]) -> None:
             )
 
 
-def advance(tx: Runs, place: Place, offset: int, event: str | None) -> None:
-    """All up to this offset is applied; `event` is the key of its event, None where it has none."""
-    run(tx, ADVANCE, topic=place.topic, partition=place.partition, offset=offset, event=event)
+def advance(tx: Runs, reached: Mapping[Place, tuple[int, str | None]]) -> None:
+    """All up to these offsets is applied; each with the key of its event, None where it has none."""
+    run(
+        tx,
+        ADVANCE,
+        rows=[_row(place) | {"offset": reached[place][0], "event": reached[place][1]} for place in sorted(reached)],
+    )
 
 
-def seal(tx: Runs, place: Place, offset: int) -> None:
-    """What is committed up to this offset can be read."""
-    run(tx, SEAL, topic=place.topic, partition=place.partition, offset=offset)
+def seal(tx: Runs, reached: Mapping[Place, int]) -> None:
+    """What is committed up to these offsets can be read."""
+    run(tx, SEAL, rows=[_row(place) | {"offset": reached[place]} for place in sorted(reached)])
+
+
+def _row(place: Place) -> Row:
+    return {"topic": place.topic, "partition": place.partition, "worker": place.worker}

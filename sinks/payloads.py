@@ -7,11 +7,10 @@ The store itself is the worker's: it deletes what `loose` tells, and then says t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from memstream.sinks.lock import Place
 from memstream.sinks.manifest import Manifest
-from memstream.sinks.records import Incoming
+from memstream.sinks.records import Identity, Incoming, Place
 from memstream.sinks.statements import Runs, run, statement
 from memstream.sinks.writer import Writer
 
@@ -34,8 +33,8 @@ RELEASE = statement(
     MERGE (p:Payload {scope: '', id: row.id})
     WITH row, p
     CALL (row, p) { MATCH (p)-[k:KEPT_BY]->(e) WHERE e.id = row.event DELETE k }
-    WITH DISTINCT p WHERE NOT EXISTS { (p)-[:KEPT_BY]->() }
-    SET p.loose = $loose
+    WITH DISTINCT p, row.loose AS loose WHERE NOT EXISTS { (p)-[:KEPT_BY]->() }
+    SET p.loose = loose
     """,
 )
 # Index: Payload (loose).
@@ -61,12 +60,13 @@ def hold(writer: Writer, events: Iterable[tuple[Incoming, Manifest, str]]) -> No
         writer.run(HOLD, rows=rows)
 
 
-def release(writer: Writer, place: Place, kept: Iterable[tuple[tuple[str, str], Iterable[str]]]) -> None:
-    """Events, by (scope, id), do not keep these payloads any more."""
-    pairs = {(event, payload) for (_, event), payloads in kept for payload in payloads}
-    rows = [{"event": event, "id": payload} for event, payload in sorted(pairs)]
+def release(writer: Writer, homes: Mapping[str, Place], kept: Iterable[tuple[Identity, Iterable[str]]]) -> set[Place]:
+    """Events do not keep these payloads any more. Returns the partitions that let go of any."""
+    let_go = {(scope, event, payload) for (scope, event), payloads in kept for payload in payloads}
+    rows = [{"event": event, "id": payload, "loose": _of(homes[scope])} for scope, event, payload in sorted(let_go)]
     if rows:
-        writer.run(RELEASE, rows=rows, loose=_of(place))
+        writer.run(RELEASE, rows=rows)
+    return {homes[scope] for scope, _, _ in let_go}
 
 
 def loose(tx: Runs, place: Place, most: int) -> list[str]:

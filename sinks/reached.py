@@ -6,15 +6,14 @@ again at the end, and not with each of its messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memstream.schemas.statement import ErasureKind
 from memstream.sinks.erasure import Erasure, Known, covered, own_id
 from memstream.sinks.known import AGE, ERASED, Stored, erased
-from memstream.sinks.lock import Place
 from memstream.sinks.nodes import RESET
-from memstream.sinks.records import Incoming
+from memstream.sinks.records import Identity, Incoming, Place
 from memstream.sinks.slots import Cause
 from memstream.sinks.statements import Row, Runs, run, statement
 from memstream.sinks.writer import Writer
@@ -95,22 +94,25 @@ def by_event(reached: Iterable[tuple[Reached, Cause]]) -> list[tuple[Reached, Ca
     return list({one.event.eid: (one, cause) for one, cause in reached}.values())
 
 
-def aged(tx: Runs, place: Place, events: Sequence[tuple[Stored, Incoming]]) -> list[tuple[Reached, Cause]]:
+def aged(
+    tx: Runs, homes: Mapping[str, Place], events: Sequence[tuple[Stored, Incoming]]
+) -> list[tuple[Reached, Cause]]:
     """Let stored events be as old as a patch says that is not applied; those that an erasure covers by that."""
     if not events:
         return []
     rows = [{"i": i, "eid": one.eid, "first": by.patch.origin.recorded_at} for i, (one, by) in enumerate(events)]
-    found: dict[int, tuple[Reached, Cause]] = {}
+    found: dict[Identity, tuple[Reached, Cause]] = {}
     known: list[Known] = []
     for row in run(tx, AGE, rows=rows):
         stored, by = events[row["i"]]
         if stored.verdict == ERASED or row["erasure"]:
             continue
-        found[row["i"]] = Reached(stored, row["session"], row["event_id"]), Cause(by.offset, by.patch.origin.id)
+        cause = Cause(by.offset, by.patch.origin.id)
+        found[stored.scope, stored.id] = Reached(stored, row["session"], row["event_id"]), cause
         names = (row["event_id"], row["session"], row["subject"], frozenset(row["entities"]))
         first, lost = by.patch.origin.recorded_at, frozenset(row["lost"] or ())
-        known.append(Known(row["i"], stored.scope, stored.id, *names, first, lost))
-    return [found[i] for i in sorted(covered(tx, place, known))]
+        known.append(Known(stored.scope, stored.id, *names, first, lost))
+    return [found[one] for one in sorted(covered(tx, homes, known))]
 
 
 def strip(writer: Writer, events: Iterable[Stored]) -> None:

@@ -18,6 +18,18 @@ from memstream.sealing.patches import is_sealed_patch, open_patch
 
 _MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
 
+Identity = tuple[str, str]
+"""The scope of an event and its key, which is the id of its node."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A partition of the patches topic, and who writes it."""
+
+    topic: str
+    partition: int
+    worker: str
+
 
 @dataclass(frozen=True, slots=True)
 class PatchRecord:
@@ -52,21 +64,29 @@ class Change:
 class Applied:
     """What became of a batch: events applied, dropped as known or erased, and replaced by a better patch.
 
-    `erasing`: an erasure has work left, for GraphSink.erase_on. `unreadable` patches are sealed by a key that is
-    destroyed; of `cut` ones a part is, since it was read with the help of somebody who is erased.
+    `changes` are what became true. `erasing`: an erasure has work left, for GraphSink.erase_on. `unreadable` patches
+    are sealed by a key that is destroyed; of `cut` ones a part is, since it was read with the help of somebody who is
+    erased.
     """
 
     applied: int = 0
     dropped: int = 0
     replaced: int = 0
-    rows: int = 0
-    nodes: int = 0
-    edges: int = 0
     last_offset: int = -1
     changes: list[Change] = field(default_factory=list)
     erasing: bool = False
     unreadable: int = 0
     cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A transaction: what became of each partition's batch, the rows of patches, and the nodes and edges written."""
+
+    parts: dict[Place, Applied]
+    rows: int = 0
+    nodes: int = 0
+    edges: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,6 +134,11 @@ class Incoming:
     def key(self) -> str:
         """The identity of its event."""
         return self.patch.origin.key
+
+    @property
+    def identity(self) -> Identity:
+        """Its event, in the graph."""
+        return self.scope, self.key
 
     @property
     def generation(self) -> int:

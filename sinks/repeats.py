@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from memstream.sinks.lock import Place
-from memstream.sinks.records import PatchRecord, digest_of
+from memstream.sinks.records import PatchRecord, Place, digest_of
 from memstream.sinks.statements import Row, Runs, run, statement
 
 LEAST = 50  # records: a smaller batch is read in full as quickly

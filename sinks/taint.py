@@ -104,16 +104,16 @@ def rewrite(writer: Writer, rows: Iterable[Tainted]) -> None:
 
 def pruned(tx: Runs, applied: Sequence[Incoming], gone: Collection[Gone]) -> list[Incoming]:
     """These patches without what used an event that is erased, now or before."""
-    used = {one.offset: keys for one in applied if (keys := uses(one.patch))}
+    used = {one.identity: keys for one in applied if (keys := uses(one.patch))}
     if not used:
         return list(applied)
-    asked = sorted({(one.scope, key) for one in applied for key in used.get(one.offset, ())})
+    asked = sorted({(one.scope, key) for one in applied for key in used.get(one.identity, ())})
     erased: dict[str, set[str]] = {}
     for row in run(tx, GONE, keys=[{"scope": scope, "id": key} for scope, key in asked]):
         erased.setdefault(row["scope"], set()).add(row["id"])
     for one in gone:
         erased.setdefault(one.scope, set()).add(one.key)
-    return [_pruned(one, erased.get(one.scope, ())) if one.offset in used else one for one in applied]
+    return [_pruned(one, erased.get(one.scope, ())) if one.identity in used else one for one in applied]
 
 
 def _pruned(one: Incoming, erased: Collection[str]) -> Incoming:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -26,13 +27,16 @@ from memstream.streams.monitor import Readiness
 from memstream.streams.offload import OffloadStore
 from memstream.streams.persistence import CalledOff, Persistence
 from memstream.streams.sender import Sender
-from memstream.streams.sink_partition import STAGE, PartitionSink
+from memstream.streams.sink_partition import STAGE, PartitionSink, apply_together, together
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
+
 _AT_ONCE = 4
 _WAIT_MS = 250
-_FEW = 20  # records of a partition: such a batch costs hardly more than a single one
+_TOGETHER = 250  # records of a transaction that partitions share: with so many its price does not count any more
+_FEW = 20  # records of a transaction: it costs hardly more than with a single one
 _REST_SECONDS = 0.5
 _FETCH_BYTES = 4 * 2**20
 _BEAT_SECONDS = 3.0
@@ -143,13 +147,15 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         erasing = [tp for tp in ready if self._assigned[tp].erasing]
         taken = await self._consumer.getmany(*ready, timeout_ms=0 if erasing else _WAIT_MS)
         await self._measure(ready)
-        begun = time.monotonic()
+        begun, few = time.monotonic(), False
         if taken:
             await self._watch.check()  # what was fetched before is of the topic that we began with
-            done = await self._each(self._apply_one(tp, records) for tp, records in taken.items())
-            await self._commit(done)
+            shared = list(together(taken, min(_TOGETHER, self._settings.sink_batch)))
+            done = await self._each(self._apply(group) for group in shared)
+            await self._commit([tp for group in done for tp in group])
+            few = sum(map(len, taken.values())) < _FEW * len(shared)
         await self._each(self._erase_one(tp) for tp in erasing if tp not in taken)
-        if taken and not erasing and sum(map(len, taken.values())) < _FEW * len(taken):
+        if taken and not erasing and few:
             return min(time.monotonic() - begun, _REST_SECONDS)
         return 0.0
 
@@ -160,23 +166,26 @@ class SinkLoop(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka is u
         self._open.add(tp)
         return tp
 
-    async def _apply_one(self, tp: TopicPartition, records: list[ConsumerRecord]) -> TopicPartition:
+    async def _apply(self, group: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> list[TopicPartition]:
+        """Apply what was taken of some partitions; returns these."""
         async with self._at_once:
-            if records[0].offset < self._next[tp]:  # the consumer's place was gone: see again where the graph is
-                raise IllegalStateError(f"{tp.topic}-{tp.partition} went back to offset {records[0].offset}")
-            await self._watch.check_gap(tp, self._next[tp], records[0].offset)
-            await self._assigned[tp].apply(records)
-            self._next[tp] = records[-1].offset + 1
-        return tp
+            for tp, records in group.items():
+                if records[0].offset < self._next[tp]:  # the consumer's place was gone: see again where the graph is
+                    raise IllegalStateError(f"{tp.topic}-{tp.partition} went back to offset {records[0].offset}")
+                await self._watch.check_gap(tp, self._next[tp], records[0].offset)
+            await apply_together({self._assigned[tp]: records for tp, records in group.items()})
+            for tp, records in group.items():
+                self._next[tp] = records[-1].offset + 1
+        return list(group)
 
     async def _erase_one(self, tp: TopicPartition) -> TopicPartition:
         async with self._at_once:
             await self._assigned[tp].erase_on()
         return tp
 
-    async def _each(self, works: Iterable[object]) -> list[TopicPartition]:
+    async def _each(self, works: Iterable[Awaitable[T]]) -> list[T]:
         """Await all, however they end; raise the first failure, pass over what was called off."""
-        ended = await asyncio.gather(*works, return_exceptions=True)  # type: ignore[call-overload]
+        ended = await asyncio.gather(*works, return_exceptions=True)
         failures = [one for one in ended if isinstance(one, BaseException) and not isinstance(one, CalledOff)]
         if failures:
             raise failures[0]

@@ -1,9 +1,9 @@
-"""What the sink does with one partition of patches: find its place, apply batches, single out what can't be applied."""
+"""What the sink does with partitions of patches: find its place, apply batches, single out what can't be applied."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
@@ -61,10 +61,10 @@ class PartitionSink:
     ) -> None:
         """Payloads that nobody keeps any more are deleted in `offload`; a replay leaves that to the live sink."""
         self._settings = settings
-        self._tp = tp
-        self._graph = graph
+        self.tp = tp
+        self.graph = graph
         self._sender = sender
-        self._persistence = persistence
+        self.persistence = persistence
         self._offload = offload
         self.unreadable = self.cut = 0
         self.erasing = True  # until the graph says otherwise: whoever had the partition before may have left work
@@ -74,9 +74,9 @@ class PartitionSink:
 
         Raises LogMismatch where it is not, TopicMismatch where the graph was built with another partition count.
         """
-        tp = self._tp
-        resume = partial(self._graph.resume, tp.topic, tp.partition, self._settings.partitions)
-        place = await self._persistence.insist(resume)
+        tp = self.tp
+        resume = partial(self.graph.resume, tp.topic, tp.partition, self._settings.partitions)
+        place = await self.persistence.insist(resume)
         begin, end = (await consumer.beginning_offsets([tp]))[tp], (await consumer.end_offsets([tp]))[tp]
         if place.offset is None:
             if begin > 0:
@@ -99,52 +99,50 @@ class PartitionSink:
                 f"The graph was built up to {self._where(place.offset)}, as after a restore from an older copy, and "
                 f"{reach}: {begin - place.offset - 1} records between are gone. {_WAYS_BACK}"
             )
-        pending = partial(self._graph.pending_changes, tp.topic, tp.partition)
-        await self._tell(await self._persistence.insist(pending))
+        pending = partial(self.graph.pending_changes, tp.topic, tp.partition)
+        await self.tell(await self.persistence.insist(pending))
 
     async def apply(self, records: Sequence[ConsumerRecord]) -> None:
         """Apply records, in transactions of bounded size; when this returns all of them are in the graph or refused."""
         for batch in cut(records, self._settings.sink_batch):
-            metrics.BATCH.labels(STAGE).observe(len(batch))
             await self._apply(batch)
             if self.erasing:  # batch by batch, so that neither waits for the end of the other
                 await self.erase_on()
 
     async def erase_on(self) -> bool:
         """One step of the erasures that are not done in the partition. Returns whether there is more to do."""
-        where = (self._tp.topic, self._tp.partition)
-        self.erasing = await self._persistence.insist(partial(self._graph.erase_on, *where))
+        where = (self.tp.topic, self.tp.partition)
+        self.erasing = await self.persistence.insist(partial(self.graph.erase_on, *where))
         if not self.erasing and self._offload is not None:
-            loose = await self._persistence.insist(partial(self._graph.loose_payloads, *where, _PAYLOADS))
+            loose = await self.persistence.insist(partial(self.graph.loose_payloads, *where, _PAYLOADS))
             self.erasing = len(loose) == _PAYLOADS
-            await self._persistence.insist(partial(_delete, self._offload, loose))
-            await self._persistence.insist(partial(self._graph.let_go, loose))
+            await self.persistence.insist(partial(_delete, self._offload, loose))
+            await self.persistence.insist(partial(self.graph.let_go, loose))
         return self.erasing
 
-    async def _tell(self, changes: Sequence[Change]) -> None:
+    async def tell(self, changes: Sequence[Change]) -> None:
         """Send what became true to its topic, then forget it: at least once."""
         if changes:
             await self._sender.send([_message(change) for change in changes])
             ids = sorted({change.id for change in changes})
-            await self._persistence.insist(partial(self._graph.forget_changes, ids))
+            await self.persistence.insist(partial(self.graph.forget_changes, ids))
             metrics.CHANGES.inc(len(changes))
 
     async def _apply(self, records: Sequence[ConsumerRecord]) -> None:
-        batch = [PatchRecord(record.offset, record.key, record.value) for record in records]
-        started = time.monotonic()
         try:
-            applied = await self._persistence.insist(
-                partial(self._graph.apply, self._tp.topic, self._tp.partition, batch)
-            )
+            await _write({self: records})
         except PoisonError as error:
             await self._divide(records, error)
-            return
-        metrics.SECONDS.labels(STAGE, "apply").observe(time.monotonic() - started)
-        _count(records, applied)
+
+    def took(self, records: Sequence[ConsumerRecord], applied: Applied) -> None:
+        """Count what became of these."""
+        for outcome in ("applied", "dropped", "replaced", "unreadable", "cut"):
+            metrics.EVENTS.labels(STAGE, "patch", outcome).inc(getattr(applied, outcome))
+        for record in records:
+            metrics.PATCH_BYTES.observe(len(record.value or b""))
         self.unreadable += applied.unreadable
         self.cut += applied.cut
         self.erasing = self.erasing or applied.erasing
-        await self._tell(applied.changes)
 
     async def _divide(self, records: Sequence[ConsumerRecord], error: PoisonError) -> None:
         """Apply the halves one after the other, until the one is alone that can't be applied."""
@@ -166,11 +164,11 @@ class PartitionSink:
             value=record.value,
             headers=tuple((name, value or b"") for name, value in record.headers),
         )
-        letter = sealed_letter(self._graph.keys, write_letter(origin, refusal, STAGE))
+        letter = sealed_letter(self.graph.keys, write_letter(origin, refusal, STAGE))
         await self._sender.send([Message(Topic.DEAD_LETTER, letter.key, letter.value, letter.headers)])
         patch = PatchRecord(record.offset, record.key, record.value)
         told = f"{reason.value}: {error}"
-        await self._persistence.insist(partial(self._graph.refuse, self._tp.topic, self._tp.partition, patch, told))
+        await self.persistence.insist(partial(self.graph.refuse, self.tp.topic, self.tp.partition, patch, told))
         metrics.DEAD_LETTERS.labels(STAGE, reason.value).inc()
         log.error("patch_refused", partition=record.partition, offset=record.offset, why=str(error))
 
@@ -185,7 +183,7 @@ class PartitionSink:
 
     async def _reach(self, consumer: AIOKafkaConsumer, begin: int) -> str:
         """How far back the log goes."""
-        end = (await consumer.end_offsets([self._tp]))[self._tp]
+        end = (await consumer.end_offsets([self.tp]))[self.tp]
         if begin >= end:
             return f"the log begins at offset {begin}, and holds nothing"
         first = await self._read(consumer, begin)
@@ -194,17 +192,51 @@ class PartitionSink:
 
     async def _read(self, consumer: AIOKafkaConsumer, offset: int) -> ConsumerRecord:
         """The record at an offset, or the next one there is."""
-        consumer.seek(self._tp, offset)
+        consumer.seek(self.tp, offset)
         deadline = time.monotonic() + _READ_BACK_SECONDS
         found: list[ConsumerRecord] = []
         while not found:
             if time.monotonic() > deadline:
                 raise BrokerUnavailable(f"{self._where(offset)} could not be read within {_READ_BACK_SECONDS:.0f} s")
-            found = (await consumer.getmany(self._tp, timeout_ms=500, max_records=1)).get(self._tp, [])
+            found = (await consumer.getmany(self.tp, timeout_ms=500, max_records=1)).get(self.tp, [])
         return found[0]
 
     def _where(self, offset: int) -> str:
-        return f"{self._tp.topic}-{self._tp.partition} offset {offset}"
+        return f"{self.tp.topic}-{self.tp.partition} offset {offset}"
+
+
+async def apply_together(batches: Mapping[PartitionSink, Sequence[ConsumerRecord]]) -> None:
+    """Apply small batches in one transaction; each by itself where one of them has what can't be applied."""
+    if len(batches) > 1:
+        try:
+            await _write(batches)
+        except PoisonError:
+            metrics.RETRIES.labels(STAGE, "divided").inc()
+        else:
+            for sink in batches:
+                if sink.erasing:
+                    await sink.erase_on()
+            return
+    for sink, records in batches.items():
+        await sink.apply(records)
+
+
+async def _write(batches: Mapping[PartitionSink, Sequence[ConsumerRecord]]) -> None:
+    """One transaction for batches of one topic, then what became true by it. Raises PoisonError: none is applied."""
+    first, started = next(iter(batches)), time.monotonic()
+    patches = {
+        sink.tp.partition: [PatchRecord(record.offset, record.key, record.value) for record in records]
+        for sink, records in batches.items()
+    }
+    metrics.BATCH.labels(STAGE).observe(sum(map(len, patches.values())))
+    written = await first.persistence.insist(partial(first.graph.together, first.tp.topic, patches))
+    metrics.SECONDS.labels(STAGE, "apply").observe(time.monotonic() - started)
+    metrics.ROWS.labels("node").inc(written.nodes)
+    metrics.ROWS.labels("edge").inc(written.edges)
+    parts = {place.partition: applied for place, applied in written.parts.items()}
+    for sink, records in batches.items():
+        sink.took(records, parts[sink.tp.partition])
+    await first.tell([change for applied in parts.values() for change in applied.changes])
 
 
 def event_of(record: ConsumerRecord) -> str | None:
@@ -226,15 +258,6 @@ def _delete(offload: OffloadStore, handles: Sequence[str]) -> None:
         offload.delete(handle)
 
 
-def _count(records: Sequence[ConsumerRecord], applied: Applied) -> None:
-    for outcome in ("applied", "dropped", "replaced", "unreadable", "cut"):
-        metrics.EVENTS.labels(STAGE, "patch", outcome).inc(getattr(applied, outcome))
-    metrics.ROWS.labels("node").inc(applied.nodes)
-    metrics.ROWS.labels("edge").inc(applied.edges)
-    for record in records:
-        metrics.PATCH_BYTES.observe(len(record.value or b""))
-
-
 def cut(records: Sequence[ConsumerRecord], most: int) -> Iterator[Sequence[ConsumerRecord]]:
     """Batches of at most `most` records and about 16 MB."""
     start = size = 0
@@ -246,3 +269,20 @@ def cut(records: Sequence[ConsumerRecord], most: int) -> Iterator[Sequence[Consu
         size += length
     if start < len(records):
         yield records[start:]
+
+
+def together(
+    taken: Mapping[TopicPartition, Sequence[ConsumerRecord]], most: int
+) -> Iterator[dict[TopicPartition, Sequence[ConsumerRecord]]]:
+    """What was taken, in groups that share a transaction: at most `most` records and about 16 MB, or one partition."""
+    group: dict[TopicPartition, Sequence[ConsumerRecord]] = {}
+    count = size = 0
+    for tp, records in sorted(taken.items(), key=lambda one: (len(one[1]), one[0])):
+        length = sum(len(record.value or b"") for record in records)
+        if group and (count + len(records) > most or size + length > _MOST_BYTES):
+            yield group
+            group, count, size = {}, 0, 0
+        group[tp] = records
+        count, size = count + len(records), size + length
+    if group:
+        yield group

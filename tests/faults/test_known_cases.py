@@ -26,7 +26,7 @@ from memstream.schemas.patch import Edge, Label
 from memstream.settings import Settings
 from memstream.sinks import batch, graph_sink
 from memstream.sinks.graph_sink import GraphSink
-from memstream.sinks.records import Applied, PatchRecord
+from memstream.sinks.records import Applied, PatchRecord, Written
 
 WRITERS = 16
 
@@ -274,7 +274,7 @@ def test_a_worker_that_sleeps_in_its_transaction_does_not_hold_the_scope(
     asleep, awake, ends = threading.Event(), threading.Event(), list[object]()
     apply = batch.apply
 
-    def sleeps(*arguments: Any, **more: Any) -> Applied:
+    def sleeps(*arguments: Any, **more: Any) -> Written:
         applied = apply(*arguments, **more)
         if threading.current_thread() is sleeper:
             asleep.set()

@@ -18,8 +18,9 @@ from memstream.schemas.errors import FatalError, SchemaTooNew
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink
 from memstream.sinks.indexes import FULL_TEXTS, NODE_KEYS, RANGES, VECTORS
-from memstream.sinks.lock import Place, lock
+from memstream.sinks.lock import lock
 from memstream.sinks.migrations import MIGRATIONS, REFUSED_RANK_LAST, VERSION, Migrated, migrate
+from memstream.sinks.records import Place
 from memstream.sinks.statements import run
 from memstream.sinks.stores import Stores
 
@@ -114,10 +115,10 @@ def test_a_sink_stops_where_a_newer_version_is_announced(version: Driver, scope:
     place = Place(f"{secrets.token_hex(5)}.patches", 0, "tests")
     graph.resume(place.topic, place.partition, 1)
     with version.session(database=stack.neo4j_database) as session, session.begin_transaction() as tx:
-        assert lock(tx, place) == -1
+        assert lock(tx, [place]) == {place: -1}
         tx.run(NEWER, id=scope).consume()
         with pytest.raises(SchemaTooNew, match="use a newer Memstream"):
-            lock(tx, place)
+            lock(tx, [place])
         tx.rollback()
     version.execute_query(
         "MATCH (o:StreamOffset {topic: $topic, partition: 0}) DELETE o",

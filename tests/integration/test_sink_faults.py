@@ -24,8 +24,7 @@ from memstream.schemas.patch import Label, NodeRow
 from memstream.settings import Settings
 from memstream.sinks import batch
 from memstream.sinks.graph_sink import GraphSink
-from memstream.sinks.lock import Place
-from memstream.sinks.records import Applied, PatchRecord, decode
+from memstream.sinks.records import Applied, PatchRecord, Place, decode
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def commit_without_seal(graph: World, records: list[PatchRecord]) -> Applied:
     place = Place(graph.topic, 0, "dies")
     with graph.store.driver.session(database=graph.store.database) as session:
         return session.execute_write(
-            lambda tx: batch.apply(tx, place, [decode(record) for record in records], announce=True)
+            lambda tx: batch.apply(tx, {place: [decode(record) for record in records]}, announce=True).parts[place]
         )
 
 

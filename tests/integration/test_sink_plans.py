@@ -15,7 +15,7 @@ from memstream.schemas.ids import event_key, named_id
 from memstream.schemas.patch import Label
 from memstream.settings import Settings
 from memstream.sinks.migrations import migrate
-from memstream.sinks.sessions import AFTER, BEFORE
+from memstream.sinks.sessions import AFTER, BEFORE, BETWEEN
 from memstream.sinks.slots import LAST_LEAD, LAST_TURN, RUNS_AT, RUNS_FROM, SAID_FROM
 from memstream.sinks.statements import REGISTRY, Statement
 from memstream.sinks.unfold import EDGES_OF
@@ -123,6 +123,17 @@ def test_a_neighbour_in_a_long_session_costs_what_it_costs_in_a_short_one(graph:
     )
     rows = [{"i": 0, "scope": order.scope, "session": "s", "order": "00500", "id": "m500"}]
     assert hits(graph, what, rows=rows) < 25
+
+
+def test_what_lies_between_two_places_of_a_session_is_read_alone(graph: World) -> None:
+    """Among 1,000 messages the few from one to another, and of many no more than is asked for."""
+    graph.rows(
+        "UNWIND range(1, 1000) AS i CREATE (:Message {scope: $scope, id: 'm' + i, session_id: 's', at: 0, "
+        "order: right('00000' + i, 5)})"
+    )
+    row = {"i": 0, "scope": graph.scope, "session": "s", "first": "00500", "last": "00504"}
+    assert hits(graph, BETWEEN, rows=[row], most=30) < 60
+    assert hits(graph, BETWEEN, rows=[row | {"last": "00999"}], most=30) < 300
 
 
 @pytest.mark.parametrize("what", [RUNS_FROM["Fact"], LAST_LEAD["Fact"], LAST_TURN["Fact"], RUNS_AT["Fact"], SAID_FROM])

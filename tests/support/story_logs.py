@@ -16,7 +16,7 @@ from memstream.schemas.patch import Patch
 from memstream.schemas.topics import Topic, record_key
 from memstream.sinks.export.graph import export_lines
 from memstream.sinks.graph_sink import GraphSink
-from memstream.sinks.records import Applied, PatchRecord
+from memstream.sinks.records import PatchRecord, Written
 from memstream.sinks.stores import Store
 from memstream.streams.chunk import ChunkConfig, ChunkWorker
 from memstream.streams.records import Record, SessionResult, SessionWork
@@ -100,20 +100,18 @@ class Shelf:
         self.sinks = [GraphSink(self.store.driver, self.store.database, f"tests-{n}") for n in range(sinks)]
         self.ends = {}
 
-    def apply(self, sink: int, batch: Iterable[bytes], partition_of: Mapping[str, int]) -> list[Applied]:
-        """One batch by one of the sinks, partition by partition."""
+    def apply(self, sink: int, batch: Iterable[bytes], partition_of: Mapping[str, int]) -> Written:
+        """One batch by one of the sinks, all partitions in one transaction."""
         parts: dict[int, list[PatchRecord]] = {}
         for value in batch:
             scope = Patch.decode(value).origin.scope
             partition = partition_of[scope]
             self.ends[partition] = self.ends.get(partition, -1) + 1
             parts.setdefault(partition, []).append(PatchRecord(self.ends[partition], record_key(scope), value))
-        done = []
         for partition, rows in sorted(parts.items()):
             if rows[0].offset == 0:
                 self.sinks[sink].resume(self.topic, partition, self.partitions)
-            done.append(self.sinks[sink].apply(self.topic, partition, rows))
-        return done
+        return self.sinks[sink].together(self.topic, parts)
 
     def canonical(self) -> list[bytes]:
         """The canonical form of all scopes."""

@@ -20,9 +20,8 @@ from memstream.schemas.patch import Label, NodeRow, Patch, Verdict
 from memstream.sinks.erasure import Erasure, Known, keys_of
 from memstream.sinks.failures import BatchTooLarge, told_as_ours
 from memstream.sinks.indexes import base, vectors
-from memstream.sinks.lock import Place
 from memstream.sinks.manifest import manifest_of, read_manifest, write_manifest
-from memstream.sinks.records import Incoming, PatchRecord, Rank, decode, digest_of, refused
+from memstream.sinks.records import Incoming, PatchRecord, Place, Rank, decode, digest_of, refused
 
 SCOPE = "tests/unit"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from aiokafka import TopicPartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstream.streams.pool import Patience, balance
 from memstream.streams.records import Record, SessionWork
-from memstream.streams.sink_partition import cut
+from memstream.streams.sink_partition import cut, together
 
 
 class Sized(NamedTuple):
@@ -56,3 +57,20 @@ def test_batches_of_the_sink_are_bounded_and_in_order(sizes: list[int | None], m
     for batch in batches:
         assert 1 <= len(batch) <= most
         assert len(batch) == 1 or sum(len(record.value or b"") for record in batch) <= 16 * 2**20
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.sampled_from([None, 10, 6 * 2**20]), min_size=1, max_size=9), max_size=12))
+def test_partitions_share_transactions_of_bounded_size(partitions: list[list[int | None]]) -> None:
+    """Each partition is in one group with all that was taken of it; only one that is alone may exceed the bounds."""
+    taken = {
+        TopicPartition("t", number): [Sized(None if size is None else bytes(size)) for size in sizes]
+        for number, sizes in enumerate(partitions)
+    }
+    groups = list(together(taken, 10))
+    assert sorted((tp for group in groups for tp in group), key=str) == sorted(taken, key=str)
+    for group in groups:
+        assert all(records is taken[tp] for tp, records in group.items())
+        records = [record for some in group.values() for record in some]
+        size = sum(len(record.value or b"") for record in records)
+        assert len(group) == 1 or (len(records) <= 10 and size <= 16 * 2**20)

@@ -79,6 +79,7 @@ MIGRATIONS = (
     Migration(2, REFUSED_RANK_LAST.what, indexes.base, REFUSED_RANK_LAST),
     Migration(3, "erasures in steps, and payloads", indexes.base),
     Migration(RUNS_OF_SLOTS, "runs of slots", indexes.base),
+    Migration(5, "entities that events named once", indexes.base),
 )
 VERSION = MIGRATIONS[-1].number
 

@@ -7,6 +7,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import psutil
 from proxy import Proxy
@@ -31,6 +32,9 @@ KINDS = (
 )
 SHORT = ("cut", "pause sink", "kill neo4j", "kill kafka")
 _MOST_WORKERS = 3
+_RISES_WITHIN = 20.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Misfortune:
 
     async def _kill_child(self) -> str:
         name = self.pick.choice(self.fleet.names("extract"))
-        children = self.fleet.children_of(name)
+        children = await _there(lambda: self.fleet.children_of(name))
         if children:
             _kill(self.pick.choice(children))
         return f"a child of {name}" if children else "none"
@@ -113,10 +117,9 @@ class Misfortune:
     async def _pause(self, stage: str) -> str:
         """A zombie: stopped in its work, given up by the group, and awake again with the work in its hands."""
         name = self.pick.choice(self.fleet.names(stage))
-        process = self.fleet.stage_of(name)
-        if not alive(process):
+        process = await _there(lambda: one if alive(one := self.fleet.stage_of(name)) else None)
+        if process is None:
             return "none"
-        assert process is not None
         process.suspend()
         try:
             if len(self.fleet.names(stage)) < _MOST_WORKERS:  # somebody to take its partitions over
@@ -162,6 +165,17 @@ def order_of(pick: random.Random, kinds: Sequence[str], count: int) -> list[str]
     while len(drawn) < count:
         drawn += pick.sample(kinds, len(kinds))
     return drawn[:count]
+
+
+async def _there(look: Callable[[], T]) -> T:
+    """What there is to be hit: what was killed before begins anew, and that takes its time."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _RISES_WITHIN
+    while True:
+        found = look()
+        if found or loop.time() > deadline:
+            return found
+        await asyncio.sleep(0.1)
 
 
 def _kill(process: psutil.Process | None) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from replays import Graph, ended, env_of, memstream, scopes_of, start, story
 from sink_patches import moment
 from stage_processes import StageProcess, environment, ready, until
 
+from memstream.client import AsyncPublisher
 from memstream.deploy.ports import any_free
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
@@ -166,6 +168,50 @@ async def test_a_rebuild_from_events_is_the_same_and_becomes_a_lineage(  # noqa:
     await run("sink", lineage)
     await second.until(scope, 60)
     assert second.dumps(scopes_of(scope)) == live.dumps(scopes_of(scope))
+
+
+async def test_a_part_of_the_log_stays_without_what_was_erased_above_it(  # noqa: PLR0917 - fixtures
+    own_settings: Settings, own_neo4j: OwnNeo4j, scope: str, live: Graph, second: Graph, run: Run
+) -> None:
+    """One scope, from patches, and from events of before: a person and a session that were erased above it stay out.
+
+    The copies of these erasures in the scope's own partition tell that, and none tells of an erasure without children.
+    """
+    child, beside = f"{scope}/a/b", f"{scope}/c"
+    async with AsyncPublisher(child, settings=own_settings, source="tests") as memory:
+        for number in range(12):
+            home = beside if number % 4 == 3 else child
+            about = "ana" if number % 3 else "ben"
+            text = f"{'secret' if number % 3 else 'kept'} {number}"
+            await memory.message(f"s{number % 2}", "user", text, about=about, scope=home)
+        await memory.message("over", "user", "secret session", about="ben")
+        await memory.flush()
+        before = datetime.now(UTC)
+        env = environment(own_settings, MEMSTREAM_EXTRACT_PROCESSES="1")
+        await run("extract", env)
+        await run("sink", env)
+        await live.until(scope, 13)
+        await memory.erased("user", ["ana"], children=True, scope=scope)
+        await memory.erased("session", ["over"], children=True, scope=f"{scope}/a")
+        await memory.erased("session", ["s0", "s1"], scope=f"{scope}/a")  # of that scope alone, which has none
+        await memory.flush()
+    left = "MATCH (m:Message) WHERE m.scope STARTS WITH $scope AND m.at IS NOT NULL RETURN m.text AS text"
+
+    async def erased() -> bool:
+        rows = await asyncio.to_thread(live.rows, left, scope=scope)
+        return sorted(row["text"] for row in rows) == ["kept 0", "kept 3", "kept 6", "kept 9"]
+
+    await live.until(scope, 16)
+    await until(erased, 60, "what was erased is gone from the live graph")
+    replay = env_of(own_settings, own_neo4j, MEMSTREAM_EXTRACT_PROCESSES="1")
+    into = ("--scope", child, "--into", own_neo4j.uri, "--wipe", "--yes", "--json")
+    for source in (("patches",), ("events", "--until", before.isoformat())):
+        told = await memstream(replay, "replay", "--from", *source, *into)
+        assert told.code == 0, told.err
+        assert told.summary["finished"]
+        assert second.dumps([child]) == live.dumps([child]), source
+        assert sorted(row["text"] for row in second.rows(left, scope=scope)) == ["kept 0", "kept 6", "kept 9"]
+        assert second.rows("MATCH (w:ErasureWork) WHERE w.pending IS NOT NULL RETURN w.id AS id") == []
 
 
 async def test_a_newer_extractor_replaces_the_patches_of_the_older_in_the_live_graph(

@@ -49,13 +49,14 @@ class Struck:
 
 @dataclass
 class Misfortune:
-    """Deals faults. `zombie_seconds` is how long a paused process sleeps: longer than its session lives."""
+    """Deals faults, and says so. A paused process sleeps for `zombie_seconds`: longer than its session lives."""
 
     fleet: Fleet
     stack: OwnStack
     line: Proxy
     pick: random.Random
     zombie_seconds: float
+    say: Callable[[str], None]
     struck: list[Struck] = field(default_factory=list)
 
     async def deal(self, kinds: Sequence[str]) -> None:
@@ -67,6 +68,7 @@ class Misfortune:
             started = loop.time()
             target = await self._strike(kind)
             self.struck.append(Struck(kind, target, started - begun, loop.time() - started))
+            self.say(f"  {started - begun:6.1f} s  {kind}: {target}")
             if self.pick.random() < 0.6:
                 await self._let_recover()
 

@@ -166,7 +166,7 @@ class _Chaos:
     async def _strike(self, fleet: Fleet) -> None:
         self.say(f"seed {self.plan.seed}: {self.plan.faults} faults, while events are published")
         began = time.monotonic()
-        misfortune = Misfortune(fleet, self.stack, self._line, self._pick, SESSION_SECONDS + 2.5)
+        misfortune = Misfortune(fleet, self.stack, self._line, self._pick, SESSION_SECONDS + 2.5, self.say)
         self.outcome.struck = misfortune.struck
         await misfortune.deal(order_of(self._pick, self.plan.kinds, self.plan.faults))
         self.outcome.seconds["of faults"] = time.monotonic() - began

@@ -79,9 +79,11 @@ async def test_sixteen_writers_at_once_through_a_worker_that_dies(
     await until(lambda: ready(own_settings.metrics_port_extract), 90, "extraction works")
     start.set()
     await asyncio.gather(*writing)  # all are acked, whatever the worker does
+    async with AsyncPublisher(scope, settings=own_settings) as memory:
+        await memory.trace_started("run", "to count")  # after its steps
 
     async def all_there() -> bool:
-        return (await rows(FOUND)) == [{"n": WRITERS * (2 + len(NAMES))}]
+        return (await rows(FOUND)) == [{"n": WRITERS * (2 + len(NAMES)) + 1}]
 
     await until(all_there, 120, f"all events are in the graph; the worker said {worker.said()[-2000:]}", every=0.5)
     assert "a bug at any text" in worker.said() or "the models fail at any text" in worker.said()

@@ -108,7 +108,7 @@ async def start(env: dict[str, str], *words: str) -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.DEVNULL,
         env=env,
     )
-    ends_with_test(process.pid)
+    ends_with_test(process)
     return process
 
 

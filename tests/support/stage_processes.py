@@ -65,7 +65,7 @@ class StageProcess:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", *words, stdout=output, stderr=output, env=env
             )
-        ends_with_test(process.pid)
+        ends_with_test(process)
         return cls(process, log)
 
     @property

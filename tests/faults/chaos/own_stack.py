@@ -18,7 +18,7 @@ from memstream.deploy.waiting import until_healthy
 from memstream.settings import Settings, load
 
 PARTS = ("kafka", "neo4j")
-_PATIENCE = 240.0
+_PATIENCE = 600.0  # a killed Neo4j on a machine with much else to do
 
 
 class OwnStack:

@@ -142,7 +142,9 @@ class _Chaos:
             await self._line.down()
         await _count(self.outcome, self.settings, driver, self._load)
         self.say("looking for what is erased")
+        began = time.monotonic()
         counts, wrong = await forgotten.check(self.settings, driver, self._pick)
+        self.outcome.seconds["to search"] = time.monotonic() - began
         self.outcome.counts |= counts
         self.outcome.wrong += wrong
 

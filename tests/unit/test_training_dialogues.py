@@ -33,7 +33,7 @@ def test_no_dialogue_is_there_twice() -> None:
 
 
 def test_each_dialogue_is_whole() -> None:
-    """Mentions stand in their messages, facts are about listed entities and of known predicates, `current` is a part."""
+    """Mentions stand in their messages, facts are about listed entities and of known predicates."""
     assert {row["id"]: faults for row in DIALOGUES if (faults := list(_faults(row)))} == {}
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memstream.sinks.known import Judged
-from memstream.sinks.manifest import payloads_of
 from memstream.sinks.payloads import release
 from memstream.sinks.reached import Reached, strip
 from memstream.sinks.records import Incoming, Place
@@ -41,7 +40,7 @@ def take_back(
     taken += [Taken(one.event, cause, forget=True) for one, cause in reached]
     users = tainted(writer.tx, back.gone, {(one.event.scope, one.event.id) for one in taken})
     kept = [((one.event.scope, one.event.id), one.made.payloads) for one in taken]
-    kept += [(one.identity, tuple(payloads_of(one.patch))) for one in covered]
+    kept += [(one.identity, tuple(one.payloads)) for one in covered]
     kept += [(event, tuple(shed)) for event, shed in judged.shed.items()]
     back.released = release(writer, homes, kept)
     taken += [Taken(one.event, one.cause, forget=True, part=one.part, orphans=one.orphans) for one in users]

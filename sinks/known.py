@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from memstream.schemas.patch import Verdict
 from memstream.sinks.erasure import lost_ids
-from memstream.sinks.manifest import payloads_of, read_manifest
+from memstream.sinks.manifest import read_manifest
 from memstream.sinks.records import Incoming, Rank
 from memstream.sinks.statements import Row, Runs, run, statement
 
@@ -121,10 +121,10 @@ def _shed(
     shed: dict[tuple[str, str], set[str]] = {}
     for one in fresh:
         key = (one.scope, one.key)
-        if payloads := payloads_of(one.patch):
+        if one.payloads:
             winner = best.get(key)
-            counts = payloads_of(winner.patch) if winner else set(read_manifest(standing[key].made).payloads)
-            shed.setdefault(key, set()).update(payloads - counts)
+            counts = winner.payloads if winner else frozenset(read_manifest(standing[key].made).payloads)
+            shed.setdefault(key, set()).update(one.payloads - counts)
     return {key: payloads for key, payloads in shed.items() if payloads}
 
 

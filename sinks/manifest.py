@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from memstream.schemas.patch import Label, Patch
+from memstream.schemas.patch import Label
 from memstream.sinks.records import Incoming
 
 LINKED = "LINKED"
@@ -84,14 +84,9 @@ def manifest_of(one: Incoming) -> Manifest:
         edges=tuple(edges),
         assertions=tuple(row.id for row in patch.assertions),
         retractions=tuple(row.id for row in patch.retractions),
-        payloads=tuple(sorted(payloads_of(patch))),
+        payloads=tuple(sorted(one.payloads)),
         about=about if helped else {},
     )
-
-
-def payloads_of(patch: Patch) -> set[str]:
-    """The handles of the payloads that a patch names."""
-    return {payload for row in patch.nodes if (payload := row.props.get("offload")) is not None}
 
 
 def split(manifest: Manifest, erased: Collection[str]) -> tuple[Manifest, Manifest, set[str]]:

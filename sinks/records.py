@@ -11,13 +11,15 @@ import orjson
 from pydantic import ValidationError
 
 from memstream.schemas.errors import InvalidPatch
-from memstream.schemas.patch import REFUSED_GENERATION, Origin, Patch, Verdict
+from memstream.schemas.patch import REFUSED_GENERATION, AssertionRow, EdgeRow, NodeRow, Origin, Patch, Verdict
 from memstream.schemas.topics import record_key
 from memstream.sealing import KeyMissing, KeyStore, SealBroken
 from memstream.sealing.patches import is_sealed_patch, open_patch
 
 _MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
+_PLAIN = frozenset({str, bool, float, type(None)})
 
+_Row = NodeRow | EdgeRow | AssertionRow
 Identity = tuple[str, str]
 """The scope of an event and its key, which is the id of its node."""
 
@@ -135,7 +137,12 @@ class Incoming:
         """The identity of its event."""
         return self.patch.origin.key
 
-    @property
+    @cached_property
+    def payloads(self) -> frozenset[str]:
+        """The handles of the payloads that the patch names."""
+        return frozenset(payload for row in self.patch.nodes if (payload := row.props.get("offload")) is not None)
+
+    @cached_property
     def identity(self) -> Identity:
         """Its event, in the graph."""
         return self.scope, self.key
@@ -162,12 +169,10 @@ def decode(record: PatchRecord, keys: KeyStore | None = None) -> Incoming:
     patch = Patch.decode(value)
     _check_key(record, patch.origin.scope)
     _check_generation(patch)
-    for node in patch.nodes:
-        _check_props(f"node {node.label} {node.id}", node.props)
-    for edge in patch.edges:
-        _check_props(f"edge {edge.type} from {edge.from_id}", edge.props)
-    for said in patch.assertions:
-        _check_props(f"assertion {said.id}", said.props)
+    rows: tuple[_Row, ...] = (*patch.nodes, *patch.edges, *patch.assertions)
+    for row in rows:
+        if not _is_plain(row.props):
+            _check_props(row, row.props)
     return Incoming(record.offset, patch, digest_of(record.value or b""), cut)
 
 
@@ -231,7 +236,13 @@ def _check_generation(patch: Patch) -> None:
         )
 
 
-def _check_props(what: str, props: dict[str, Any]) -> None:
+def _is_plain(props: dict[str, Any]) -> bool:
+    """Whether all that is to be checked is sound at a glance, as nearly always."""
+    return _PLAIN.issuperset(map(type, props.values())) and all(map(str.isidentifier, props))
+
+
+def _check_props(row: _Row, props: dict[str, Any]) -> None:
+    what = _named(row)
     for name, value in props.items():
         if not name or "\0" in name:
             raise InvalidPatch(f"{what} has a property {name!r}, which is no name that Neo4j takes")
@@ -240,6 +251,16 @@ def _check_props(what: str, props: dict[str, Any]) -> None:
                 f"property {name!r} of {what} is no text, number, truth value or list of one kind of them: "
                 "write it as JSON text"
             )
+
+
+def _named(row: _Row) -> str:
+    match row:
+        case NodeRow():
+            return f"node {row.label} {row.id}"
+        case EdgeRow():
+            return f"edge {row.type} from {row.from_id}"
+        case AssertionRow():
+            return f"assertion {row.id}"
 
 
 def _storable(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityType
 
-_FILE = Path(__file__).parents[2] / "extractors" / "training" / "dialogues.jsonl"
+_FILE = Path(__file__).parents[2] / "training" / "dialogues.jsonl"
 _KEYS = {
     "id",
     "kind",

@@ -1,12 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test chaos lint bench gold up down types
+.PHONY: help install demo test properties chaos lint bench gold up down types
 
 # Annotated dialogues and recorded runs, which are kept beside the project.
 export MEMSTREAM_SHARED ?= $(abspath ../shared)
 BIN := .venv/bin
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## make .venv and install Memstream into it, for work on it
 	@deploy/install.sh
@@ -16,6 +16,9 @@ demo: install ## bring up everything, tell the sample story, show what memory ma
 
 test: install ## bring up Kafka and Neo4j and run every test (ARGS="-k recall" for some)
 	@deploy/test.sh $(ARGS)
+
+properties: install ## any order, any duplicates, any crash: ten times as many examples as `make test`
+	@EXAMPLES_TIMES=10 deploy/test.sh tests/properties $(ARGS)
 
 chaos: install ## kill, pause and cut off everything for minutes, on a Kafka and a Neo4j of its own
 	@PYTHONPATH=tests/support:tests/faults $(BIN)/python -m chaos $(ARGS)

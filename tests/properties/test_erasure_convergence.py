@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from unittest.mock import patch as patched
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sink_patches import Told
@@ -86,7 +87,7 @@ def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int], step: int) -> l
     return graph.dump()
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), log=logs())
 def test_erasures_in_any_order_and_any_steps_give_one_graph(
     graph: World, data: st.DataObject, log: list[Patch]

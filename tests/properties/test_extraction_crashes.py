@@ -11,6 +11,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from story_logs import Place, process, records, story_events, worker
@@ -21,7 +22,9 @@ from memstream.streams.records import Record, SessionResult
 
 Patches = dict[tuple[str, int], bytes]
 LIMITS = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

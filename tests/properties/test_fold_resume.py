@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,7 +148,7 @@ def compared(keeper: Keeper) -> None:
     assert keeper.states == whole(keeper.said.values(), keeper.taken_back.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), said=assertions())
 def test_new_ones_in_any_order_and_batches_are_the_whole_fold(data: st.DataObject, said: list[Said]) -> None:
     """After each batch."""
@@ -161,7 +162,7 @@ def test_new_ones_in_any_order_and_batches_are_the_whole_fold(data: st.DataObjec
         compared(keeper)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), said=assertions(9))
 def test_what_goes_and_comes_back_is_folded_again(data: st.DataObject, said: list[Said]) -> None:
     """Erased, taken back by id, taken back by claim, and a retraction that goes itself."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sink_patches import Told
@@ -70,7 +71,7 @@ def verdict(graph: World, event: str) -> str:
     return str(row["v"])
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), log=steps())
 def test_any_order_of_refusals_and_retries_gives_one_graph(graph: World, data: st.DataObject, log: list[Step]) -> None:
     """A permutation with duplicates ends in the same canonical form; what applies never loses to a refusal."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from unittest.mock import patch as patched
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sink_patches import Told
@@ -100,7 +101,7 @@ def fed(graph: World, log: Sequence[Patch], cuts: Sequence[int], few: int = fold
     return graph.dump()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), log=logs())
 def test_any_order_any_duplicates_any_batches_give_one_graph(
     graph: World, data: st.DataObject, log: list[Patch]
@@ -114,7 +115,7 @@ def test_any_order_any_duplicates_any_batches_give_one_graph(
     assert fed(graph, shuffled, cuts, few) == plain
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(log=logs())
 def test_a_log_read_twice_changes_nothing(graph: World, log: list[Patch]) -> None:
     """All patches again, at later offsets: all are known."""

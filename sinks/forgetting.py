@@ -35,7 +35,7 @@ def take_back(
     back = TakenBack()
     back.gone += [Gone(one.event.scope, one.event.id, one.session, cause) for one, cause in reached]
     back.gone += [_gone(one) for one in covered]
-    by_key = {(one.scope, one.key): Cause(one.offset, one.patch.origin.id) for one in judged.winners}
+    by_key = {one.identity: Cause(one.offset, one.patch.origin.id) for one in judged.winners}
     taken = [Taken(event, by_key[event.scope, event.id]) for event in judged.replaced]
     taken += [Taken(one.event, cause, forget=True) for one, cause in reached]
     users = tainted(writer.tx, back.gone, {(one.event.scope, one.event.id) for one in taken})

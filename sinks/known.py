@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from memstream.schemas.patch import Verdict
 from memstream.sinks.erasure import lost_ids
 from memstream.sinks.manifest import read_manifest
-from memstream.sinks.records import Incoming, Rank
+from memstream.sinks.records import Identity, Incoming, Rank
 from memstream.sinks.statements import Row, Runs, run, statement
 
 ERASED = "erased"
@@ -77,26 +77,26 @@ class Judged:
 
     winners: list[Incoming] = field(default_factory=list)
     replaced: list[Stored] = field(default_factory=list)
-    first: dict[tuple[str, str], str] = field(default_factory=dict)
+    first: dict[Identity, str] = field(default_factory=dict)
     aged: list[tuple[Stored, Incoming]] = field(default_factory=list)
-    shed: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    shed: dict[Identity, set[str]] = field(default_factory=dict)
     dropped: int = 0
 
 
 def judge(tx: Runs, fresh: Sequence[Incoming]) -> Judged:
     """Of all patches of one event, here and in the graph, the one of the best rank counts. A tie is the same patch."""
-    best: dict[tuple[str, str], Incoming] = {}
-    oldest: dict[tuple[str, str], Incoming] = {}
+    best: dict[Identity, Incoming] = {}
+    oldest: dict[Identity, Incoming] = {}
     for one in fresh:
-        older = oldest.get((one.scope, one.key))
+        older = oldest.get(one.identity)
         if older is None or one.patch.origin.recorded_at < older.patch.origin.recorded_at:
-            oldest[one.scope, one.key] = one
-        held = best.get((one.scope, one.key))
+            oldest[one.identity] = one
+        held = best.get(one.identity)
         if held is None or one.rank < held.rank:
-            best[one.scope, one.key] = one
+            best[one.identity] = one
     judged = Judged(dropped=len(fresh) - len(best))
     judged.first = {key: one.patch.origin.recorded_at for key, one in oldest.items()}
-    standing: dict[tuple[str, str], Stored] = {}
+    standing: dict[Identity, Stored] = {}
     for stored in read(tx, best):
         key = (stored.scope, stored.id)
         challenger = best[key]
@@ -115,12 +115,12 @@ def judge(tx: Runs, fresh: Sequence[Incoming]) -> Judged:
 
 
 def _shed(
-    fresh: Sequence[Incoming], best: dict[tuple[str, str], Incoming], standing: dict[tuple[str, str], Stored]
-) -> dict[tuple[str, str], set[str]]:
+    fresh: Sequence[Incoming], best: dict[Identity, Incoming], standing: dict[Identity, Stored]
+) -> dict[Identity, set[str]]:
     """Payloads that only those of these patches have which do not count."""
-    shed: dict[tuple[str, str], set[str]] = {}
+    shed: dict[Identity, set[str]] = {}
     for one in fresh:
-        key = (one.scope, one.key)
+        key = one.identity
         if one.payloads:
             winner = best.get(key)
             counts = winner.payloads if winner else frozenset(read_manifest(standing[key].made).payloads)
@@ -128,7 +128,7 @@ def _shed(
     return {key: payloads for key, payloads in shed.items() if payloads}
 
 
-def read(tx: Runs, keys: Iterable[tuple[str, str]]) -> list[Stored]:
+def read(tx: Runs, keys: Iterable[Identity]) -> list[Stored]:
     """The events of these (scope, id) that are in the graph."""
     rows = [{"scope": scope, "id": event} for scope, event in sorted(keys)]
     return [Stored.of(row) for row in run(tx, EVENTS, keys=rows)] if rows else []

@@ -1,4 +1,4 @@
-"""The verb patterns of patterns.toml, and how a clause is matched against them.
+"""How a clause is matched against the verb patterns of patterns.toml and of a person's own file.
 
 Patterns are indexed by verb, so that a clause is only tried against those of its own verb: the cost of a message grows
 with its clauses and not with the catalogue.
@@ -6,67 +6,17 @@ with its clauses and not with the catalogue.
 
 from __future__ import annotations
 
-import functools
-import tomllib
-from dataclasses import dataclass, replace
-from importlib import resources
+from dataclasses import replace
 
 from memstream.extractors.conditions import CONDITIONS, Case
 from memstream.extractors.frames import IMPLIED, Frame
+from memstream.extractors.pattern_file import Pattern
 from memstream.extractors.reading import Reading
 from memstream.extractors.references import Ref
+from memstream.extractors.trace import Miss
 from memstream.extractors.values import first_money, first_version, language
+from memstream.extractors.ways import patterns
 from memstream.schemas.catalogue import catalogue
-from memstream.schemas.errors import SettingsError
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """One way of saying a predicate. See patterns.toml for the fields."""
-
-    predicate: str
-    verbs: tuple[str, ...]
-    subject: str
-    object: str
-    conditions: tuple[str, ...]
-    subject_types: tuple[str, ...]
-    object_types: tuple[str, ...]
-    negated: bool
-    future: bool
-
-
-@functools.cache
-def patterns() -> dict[str, tuple[Pattern, ...]]:
-    """The patterns by verb, particle included. Raises SettingsError where the file names what does not exist."""
-    raw = tomllib.loads((resources.files("memstream.extractors") / "patterns.toml").read_text(encoding="utf-8"))
-    by_verb: dict[str, list[Pattern]] = {}
-    for number, row in enumerate(raw["pattern"], start=1):
-        pattern = _pattern(number, row)
-        for verb in pattern.verbs:
-            by_verb.setdefault(verb, []).append(pattern)
-    return {verb: tuple(found) for verb, found in by_verb.items()}
-
-
-def _pattern(number: int, row: dict[str, object]) -> Pattern:
-    where = f"patterns.toml, pattern {number}"
-    predicate = str(row["predicate"])
-    if predicate not in catalogue():
-        raise SettingsError(f"{where}: {predicate!r} is not in the catalogue (schemas/catalogue.toml)")
-    conditions = [str(c) for c in row.get("with", [])]  # type: ignore[attr-defined]
-    types = {"subj": catalogue().predicates[predicate].subject, "obj": catalogue().predicates[predicate].object}
-    plain = []
-    for condition in conditions:
-        side, _, names = condition.partition(":")
-        if names:
-            types[side] = tuple(names.split("|"))
-        elif condition in CONDITIONS:
-            plain.append(condition)
-        else:
-            raise SettingsError(f"{where}: unknown condition {condition!r}; known are {', '.join(sorted(CONDITIONS))}")
-    return Pattern(
-        predicate, tuple(row["verbs"]), str(row["subject"]), str(row["object"]), tuple(plain), types["subj"],  # type: ignore[arg-type]
-        types["obj"], bool(row.get("negated")), bool(row.get("future")),
-    )  # fmt: skip
 
 
 def match_frames(reading: Reading) -> None:
@@ -75,7 +25,11 @@ def match_frames(reading: Reading) -> None:
     for frame in reading.frames:
         verb = f"{frame.lemma} {frame.particle}" if frame.particle else frame.lemma
         for pattern in table.get(verb, ()) or table.get(frame.lemma, ()):
+            if reading.trace is not None:
+                reading.trace.trying = pattern.where
             _match(reading, frame, pattern)
+    if reading.trace is not None:
+        reading.trace.trying = ""
 
 
 def _match(reading: Reading, frame: Frame, pattern: Pattern) -> None:
@@ -92,11 +46,15 @@ def _match(reading: Reading, frame: Frame, pattern: Pattern) -> None:
         for o in objects:
             if o.known is not None and o.type not in pattern.object_types and pattern.object_types:
                 continue
-            if all(CONDITIONS[name](Case(reading, frame, s, o)) for name in pattern.conditions):
+            failed = next((c for c in pattern.conditions if not CONDITIONS[c](Case(reading, frame, s, o))), None)
+            if failed is None:
                 reading.say(
                     s, pattern.predicate, o, frame, at=frame.head, rule=f"verb:{frame.lemma}", ended=pattern.negated,
                     dated=pattern.object != "date",
                 )  # fmt: skip
+            elif reading.trace is not None:
+                who, what = s.known.name, o.known.name if o.known else o.value
+                reading.trace.misses.append(Miss(who, pattern.predicate, what, pattern.where, failed, frame.unsure))
 
 
 def _sure(frame: Frame) -> Frame:

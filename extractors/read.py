@@ -20,13 +20,15 @@ from memstream.extractors.structured import match_headed_lists, read_structure
 from memstream.extractors.surface import match_surfaces
 from memstream.extractors.textprep import UNKNOWN
 from memstream.extractors.times import find_times
+from memstream.extractors.trace import Trace
+from memstream.extractors.traced import TracedReading
 from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
 
 FICTION_TURNS = 6
 
 
-def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extraction:
-    """What the message says. Changes `session` to what it is after it."""
+def read_message(turn: Turn, parsed: Parsed | None, session: Session, trace: Trace | None = None) -> Extraction:
+    """What the message says. Changes `session` to what it is after it; tells `trace` what was tried."""
     speaker = speaker_of(turn, session)
     structure = read_structure(turn, session)
     if structure is not None:
@@ -36,7 +38,7 @@ def read_message(turn: Turn, parsed: Parsed | None, session: Session) -> Extract
         return Extraction()
     fiction = _fiction(turn, session)
     readings = [
-        _read(turn, piece, session, speaker, fiction=fiction, first=number == 0)
+        _read(turn, piece, session, speaker, trace, fiction=fiction, first=number == 0)
         for number, piece in enumerate(parsed.pieces)
     ]
     _remember(readings, session)
@@ -97,14 +99,16 @@ def may_assert(turn: Turn) -> bool:
     return turn.role != "assistant" or turn.named
 
 
-def _read(turn: Turn, piece: Piece, session: Session, speaker: Known, *, fiction: bool, first: bool) -> Reading:
+def _read(
+    turn: Turn, piece: Piece, session: Session, speaker: Known, trace: Trace | None, *, fiction: bool, first: bool
+) -> Reading:  # fmt: skip
     tree = piece.tree
     earlier = list(session.known)
     named, same = _names(turn, piece, session)
-    reading = Reading(
+    reading = (TracedReading if trace is not None else Reading)(
         turn=turn, tree=tree, session=session, frames=frames(tree, piece.quoted), named=named,
         times=find_times(tree.text, turn.time), quoted=piece.quoted, asserting=may_assert(turn), earlier=earlier,
-        speaker=speaker,
+        speaker=speaker, trace=trace,
     )  # fmt: skip
     reading.same_as.extend(same)
     reading.prepare()

@@ -14,6 +14,7 @@ from memstream.extractors.references import Ref, References
 from memstream.extractors.session import Known
 from memstream.extractors.textprep import UNKNOWN
 from memstream.extractors.times import TimeExpression
+from memstream.extractors.trace import Trace
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import (
     EntityName,
@@ -40,6 +41,7 @@ class Reading(References):
     same_as: list[SameAs] = field(default_factory=list)
     pending: dict[str, tuple[Ref, str, Ref]] = field(default_factory=dict)
     refused: list[tuple[str, str, str, str]] = field(default_factory=list)
+    trace: Trace | None = None
 
     def listed(self, ref: Ref) -> None:
         """Put a description that takes part in a fact into the session, and mark where it stands."""

@@ -18,11 +18,14 @@ from memstream.extractors.reader_input import Parsed, Piece
 from memstream.extractors.seats import seat, take_seats
 from memstream.extractors.session import Session
 from memstream.extractors.textprep import Prepared, parse_json, prepare
+from memstream.extractors.trace import Trace
 from memstream.extractors.tree import tree_of
+from memstream.extractors.ways import own_digest, own_version, patterns, surfaces
 from memstream.schemas.extraction import Extraction, SessionExtraction, SessionTurns, Turn
 
 NAME = "spacy"
 GENERATION = 2
+OWN_VERSIONS = 1_000  # between two generations there is room for the versions of a person's own patterns
 CACHE = 1_024
 _CACHED_CHARS = 400  # longer texts are seldom said twice
 
@@ -38,15 +41,31 @@ class _Job:
     prepared: Prepared
 
 
-class SpacyExtractor:
-    """See the module. One per process: the model is loaded once, whoever asks."""
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One turn, read with a trace: what the parser made of it, what it says, and what was tried. For people."""
 
-    name = NAME
-    generation = GENERATION
+    parsed: Parsed
+    extraction: Extraction
+    fiction: bool
+    trace: Trace
+
+
+class SpacyExtractor:
+    """See the module. One per process: the model is loaded once, whoever asks.
+
+    A person's own patterns (MEMSTREAM_PREDICATES) are part of what it is: their digest of its name, their version of
+    its generation, so that a newer version of them replaces what an older one said.
+    """
 
     def __init__(self, model: str | None = None, cache_size: int = CACHE) -> None:
         self._model = model
         self._cache: LruCache[str, Parsed] = LruCache(cache_size)
+        digest = own_digest()
+        self.name = f"{NAME}~{digest}" if digest else NAME
+        self.generation = GENERATION * OWN_VERSIONS + own_version()
+        patterns()
+        surfaces()
         pipeline(model)
         entity_model()
 
@@ -66,6 +85,13 @@ class SpacyExtractor:
                 session.take(turn.event_id)
                 state = session.encode()
         return SessionExtraction(state, extractions)
+
+    def traced(self, state: bytes, turn: Turn) -> Traced:
+        """One turn as `extract` reads it after what made `state`, with a trace of what was tried."""
+        session, trace = Session.decode(state), Trace()
+        parsed = self._parse({turn.text}).get(turn.text) if _is_prose(turn) else None
+        extraction = read_message(turn, parsed, session, trace)
+        return Traced(parsed or Parsed((), ()), extraction, session.fiction > 0, trace)
 
     def _parse(self, texts: set[str]) -> dict[str, Parsed]:
         out: dict[str, Parsed] = {}

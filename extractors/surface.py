@@ -1,60 +1,23 @@
-"""Facts from what stands between two names of a sentence: [[surface]] of patterns.toml."""
+"""Facts from what stands between two names of a sentence: [[surface]] of patterns.toml and of a person's own file."""
 
 from __future__ import annotations
 
-import functools
 import itertools
-import re
-import tomllib
-from dataclasses import dataclass
-from importlib import resources
 
 from memstream.extractors.conditions import is_team
 from memstream.extractors.lexicon import lexicon
+from memstream.extractors.pattern_file import ENGLISH, Surface
 from memstream.extractors.reading import Reading
 from memstream.extractors.references import Named, Ref
-from memstream.schemas.catalogue import catalogue
-from memstream.schemas.errors import SettingsError
+from memstream.extractors.ways import surfaces
 
 MAX_BETWEEN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
-    """One pattern. `flip`: the right name is the subject."""
-
-    predicate: str
-    between: re.Pattern[str]
-    left: frozenset[str]
-    right: frozenset[str]
-    flip: bool
-    team: bool = False
-
-
-@functools.cache
-def surfaces() -> tuple[Surface, ...]:
-    """The patterns of the file. Raises SettingsError for a predicate that the catalogue does not have."""
-    raw = tomllib.loads((resources.files("memstream.extractors") / "patterns.toml").read_text(encoding="utf-8"))
-    out = []
-    for number, row in enumerate(raw["surface"], start=1):
-        if row["predicate"] not in catalogue():
-            raise SettingsError(f"patterns.toml, surface {number}: {row['predicate']!r} is not in the catalogue")
-        out.append(
-            Surface(
-                row["predicate"],
-                re.compile(row["between"]),
-                frozenset(row["left"]),
-                frozenset(row["right"]),
-                bool(row.get("flip")),
-                bool(row.get("team")),
-            )
-        )
-    return tuple(out)
-
-
-def match_surfaces(reading: Reading) -> None:
+def match_surfaces(reading: Reading, language: str = ENGLISH) -> None:
     """Try every pair of neighbouring names, and what is coordinated with the right one."""
     names = reading.named
+    ways = [surface for surface in surfaces() if surface.language == language]
     for number, (left, right) in enumerate(itertools.pairwise(names)):
         tree = reading.tree
         if tree.sent[left.span.start] != tree.sent[right.span.start] or left.known is right.known:
@@ -63,7 +26,7 @@ def match_surfaces(reading: Reading) -> None:
         if not 1 < b - a <= MAX_BETWEEN or not _plain(reading, left, right):
             continue
         text = " ".join(tree.text[a:b].lower().replace("’", "'").split())
-        for surface in surfaces():
+        for surface in ways:
             if surface.team and not is_team(right.known.name):
                 continue
             if (
@@ -101,7 +64,7 @@ def _plain(reading: Reading, left: Named, right: Named) -> bool:
         if i not in reading.cover  # Will is a man
     ):
         return False
-    return not any(f.unsure or f.negated for f in reading.frames if left.span.start <= f.head < right.span.end)
+    return not any(f.unsure or f.negated or f.told_by is not None for f in reading.frames if left.span.start <= f.head < right.span.end)
 
 
 def _say(reading: Reading, surface: Surface, left: Named, right: Named) -> None:
@@ -113,4 +76,8 @@ def _say(reading: Reading, surface: Surface, left: Named, right: Named) -> None:
     ):
         return
     frame = next((f for f in reading.frames if left.span.end <= f.head < right.span.start), None)
+    if reading.trace is not None:
+        reading.trace.trying = surface.where
     reading.say(subject, surface.predicate, obj, frame, at=left.span.start, presupposed=True, rule="surface")
+    if reading.trace is not None:
+        reading.trace.trying = ""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
+
+from memstream.schemas.catalogue import own_path, own_problems
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -67,4 +70,14 @@ def check_keys(value: str) -> str:
     parts = urlsplit(value)
     if value not in {"", "env:"} and (parts.scheme != "file" or parts.netloc or len(parts.path) < 2):
         raise ValueError(f"'{value}' is no store of keys; write file:///var/lib/memstream/keys.db, or env:")
+    return value
+
+
+def check_predicates(value: Path) -> Path:
+    """A file of one's own predicates, right in its form; its patterns are looked at where they are used."""
+    problems = own_problems(str(value))
+    if problems:
+        raise ValueError("; ".join(str(problem) for problem in problems))
+    if own_path() != str(value):  # nobody but the environment tells every part of every process the same
+        raise ValueError("is only taken from the environment: set it there, for all processes")
     return value

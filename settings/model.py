@@ -16,6 +16,7 @@ from memstream.settings.checks import (
     check_http_url,
     check_keys,
     check_neo4j_uri,
+    check_predicates,
     check_prefix,
 )
 
@@ -111,6 +112,9 @@ class Settings(BaseSettings):
     )
 
     extractor: str = Field("spacy", min_length=1, description="Name of an entry point in memstream.extractors.")
+    predicates: Annotated[Path, AfterValidator(check_predicates)] | None = Field(
+        None, description="A file of your own predicates and patterns; the same for all processes (docs/predicates.md)."
+    )
     extract_processes: int = Field(0, ge=0, le=256, description="Extraction processes of a worker; 0: one a core.")
     extract_batch: int = Field(500, ge=1, le=10_000, description="Most events in a batch of the extraction stage.")
     embedder: Annotated[str, AfterValidator(check_embedder)] = Field(

@@ -50,6 +50,7 @@ class Header:
             "project": self.project,
             "scope": self.scope,
             "catalogue": self.basis.catalogue,
+            **({"predicates": self.basis.own} if self.basis.own else {}),
             "positions": [asdict(one) for one in self.positions],
         }
         return orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
@@ -192,7 +193,8 @@ def _header(path: Path, head: bytes) -> Header:
         )
     try:
         positions = tuple(Position(**one) for one in row["positions"])
-        return Header(row["project"], row["scope"], Basis(row["format"], row["catalogue"]), positions)
+        basis = Basis(row["format"], row["catalogue"], row.get("predicates", ""))
+        return Header(row["project"], row["scope"], basis, positions)
     except (KeyError, TypeError) as error:
         raise InvalidInput(f"{path} was altered: its first line is not whole") from error
 

@@ -69,15 +69,19 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a digest rests on beside the lines: another format or another catalogue gives another one."""
+    """What a digest rests on beside the lines: another format or another catalogue gives another one.
+
+    `own` is the digest of what a file of one's own adds to the catalogue, "" for nothing.
+    """
 
     format: int = FORMAT
     catalogue: int = 0
+    own: str = ""
 
     @classmethod
     def here(cls) -> Basis:
         """That of this Memstream."""
-        return cls(FORMAT, catalogue().version)
+        return cls(FORMAT, catalogue().version, catalogue().own)
 
 
 class Digest:
@@ -85,7 +89,8 @@ class Digest:
 
     def __init__(self, basis: Basis | None = None) -> None:
         basis = basis or Basis.here()
-        self._hash = hashlib.sha256(f"memstream {basis.format} {basis.catalogue}\n".encode())
+        own = f" {basis.own}" if basis.own else ""
+        self._hash = hashlib.sha256(f"memstream {basis.format} {basis.catalogue}{own}\n".encode())
         self.nodes = 0
         self.edges = 0
 

@@ -164,6 +164,8 @@ def _of_basis(a: Basis, b: Basis) -> Iterator[Difference]:
     """Facts that were folded by another catalogue are other facts."""
     if a.catalogue != b.catalogue:
         yield Difference("header", "of the export", "catalogue", a.catalogue, b.catalogue)
+    if a.own != b.own:
+        yield Difference("header", "of the export", "predicates", a.own or None, b.own or None)
     if a.format != b.format:
         yield Difference("header", "of the export", "format", a.format, b.format)
 

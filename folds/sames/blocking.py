@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from memstream.folds.sames.people import given, person
+from memstream.folds.sames.person import given, person
 from memstream.folds.sames.profile import Profile
 from memstream.folds.sames.spelling import sound
-from memstream.folds.sames.things import thing
+from memstream.folds.sames.thing import thing
 from memstream.folds.sames.words import words
 from memstream.schemas.extraction import EntityType
 

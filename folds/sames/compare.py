@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from memstream.folds.sames.people import same_person
 from memstream.folds.sames.profile import LIKELY, NOTHING, SURE, Likeness, Profile
-from memstream.folds.sames.things import same_thing, thing
+from memstream.folds.sames.thing import thing
+from memstream.folds.sames.things import same_thing
 from memstream.folds.sames.words import words
 from memstream.schemas.extraction import EntityType
 
@@ -17,6 +18,7 @@ _AGAINST = 0.25
 _ALIKE = 0.75  # cosine of two descriptions
 _SEVERAL = 2  # facts about each, of which one should be the same
 _NAMES = 8  # of an entity, that are compared
+_WITHIN = frozenset({"part_of", "located_in"})
 _CALLED = frozenset({"has_name", "also_known_as"})
 
 
@@ -65,7 +67,8 @@ def _names_alike(a: str, b: str, one: EntityType, other: EntityType, known: tupl
     if like.score < 0.93:
         return NOTHING
     if EntityType.LOCATION in {one, other} or len(thing(a, one).words) + len(thing(a, one).marks) < 2:
-        return Likeness(0.75, "one name under two types", most=0.85)
+        named = EntityType.LOCATION not in {one, other} and a != a.lower()
+        return Likeness(0.75 if named else 0.65, "one name under two types", partial=True, most=0.85)
     return Likeness(0.93, "one name under two types")
 
 
@@ -113,7 +116,8 @@ def _facts(a: Profile, b: Profile) -> tuple[int, int]:
 
 def _belongs(a: Profile, b: Profile) -> tuple[str, ...]:
     """What either is known to be part of or to lie in."""
-    return tuple(sorted({fact.name for one in (a, b) for fact in one.facts if fact.predicate in {"part_of", "located_in"}}))
+    told = (fact for one in (a, b) for fact in one.facts if fact.predicate in _WITHIN)
+    return tuple(sorted({fact.name for fact in told}))
 
 
 def _vague(one: Profile) -> bool:

@@ -51,9 +51,12 @@ class _Scope:
                 self._join(*pair)
             else:
                 refused.add(pair)
-        return tuple(self._same(pair, judged, pair in doubtful, pair in refused) for pair, judged in sorted(found.items()))
+        return tuple(
+            self._same(pair, judged, doubtful=pair in doubtful, refused=pair in refused)
+            for pair, judged in sorted(found.items())
+        )
 
-    def _same(self, pair: Pair, judged: Judgement, doubtful: bool, refused: bool) -> Same:
+    def _same(self, pair: Pair, judged: Judgement, *, doubtful: bool, refused: bool) -> Same:
         why = judged.reason
         if doubtful:
             why += "; but it may as well be another, who is not the same"

@@ -25,7 +25,7 @@ _UNITS = {"++": " plusplus ", "&": " and ", "@": " "}
 _SOUNDS = tuple(
     (re.compile(pattern), to)
     for pattern, to in (
-        (r"ph", "f"), (r"ck", "k"), (r"c(?=[aoulr]|$)", "k"), (r"x", "ks"), (r"ae", "a"), (r"oe", "o"), (r"ue", "u"),
+        (r"ph", "f"), (r"ck", "k"), (r"c(?=[aoulrt]|$)", "k"), (r"x", "ks"), (r"ae", "a"), (r"oe", "o"), (r"ue", "u"),
         (r"ou", "u"), (r"(?:iy|ij|yi|ii|ey|ei)$", "i"), (r"y", "i"), (r"w", "v"), (r"(.)\1+", r"\1"),
     )
 )  # fmt: skip

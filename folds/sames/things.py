@@ -2,63 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from memstream.folds.sames import codes
 from memstream.folds.sames.profile import NOTHING, Likeness
-from memstream.folds.sames.spelling import latin, mistyped, singular, sound, spelt_alike, split
+from memstream.folds.sames.spelling import mistyped, sound, spelt_alike, split
+from memstream.folds.sames.thing import Name, thing
 from memstream.folds.sames.words import words
 from memstream.schemas.extraction import EntityType
 
-_DOMAIN = re.compile(r"^(?:www\.)?([\w-]+)\.(?:com|io|org|net|dev|ai|co|app|de|fr|uk|eu|pl|no|se|nl|it|es)$", re.ASCII)
-_ACRONYM = re.compile(r"^[A-Z]{2,6}$", re.ASCII)
-_STREET = {"st": "street"}  # at the end of a name; elsewhere it is a saint
 _AMBIGUOUS = frozenset({"university", "college", "school", "institute"})
 _BODIES = frozenset({EntityType.ORGANIZATION, EntityType.LOCATION, EntityType.EVENT})
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name, taken apart: `words` without what says little, `marks` what tells things of one kind apart (numbers and
-    single letters), `behind` what stands behind a comma (of a place: where it lies).
-    """
-
-    words: tuple[str, ...]
-    marks: tuple[str, ...]
-    compact: str
-    acronym: str
-    initials: frozenset[str]
-    behind: tuple[tuple[str, ...], ...] = ()
-
-
-@functools.lru_cache(maxsize=50_000)
-def thing(name: str, kind: EntityType) -> Name:
-    """A name of this kind of thing, taken apart."""
-    table = words()
-    text, *behind = name.split(",") if kind is EntityType.LOCATION else [name]
-    domain = _DOMAIN.match(latin(text).lower()) if kind is EntityType.ORGANIZATION else None
-    raw = split(domain.group(1) if domain else text, frozenset(table.same))
-    kept = _without_form(raw) if kind is EntityType.ORGANIZATION else raw
-    told = [one for one in _united(kept) if one not in table.light] or kept
-    told = [_number(one, kind, i) for i, one in enumerate(told)]
-    marks = [one for one in told if one[0].isdigit() or len(one) == 1]
-    if kind is EntityType.LOCATION and len(told) > 1:
-        told = [*told[:-1], _STREET.get(told[-1], told[-1])]
-    rest = tuple(_word(one, kind) for one in told if one not in marks)
-    bare = [one for one in latin(text).split() if one.lower() not in table.kinds.get(kind, ())]
-    acronym = bare[0] if len(bare) == 1 and _ACRONYM.match(bare[0]) else ""
-    return Name(
-        words=rest,
-        marks=tuple(sorted(marks)),
-        compact="".join(one for one in kept if one not in table.light) or "".join(raw),
-        acronym=acronym.lower(),
-        initials=_initials(raw, kept, table.kinds.get(kind, frozenset())),
-        behind=tuple(_behind(one) for one in behind if one.strip()),
-    )
+_LONG_WORD = 10  # letters of a single word that is hardly a word of everyday use
 
 
 def same_thing(a: str, b: str, kind: EntityType, explained: Collection[str] = ()) -> Likeness:
@@ -85,7 +41,7 @@ def _by_words(one: Name, other: Name, kind: EntityType, explained: Collection[st
         if kind is EntityType.LOCATION:
             return Likeness(0.75, "the same letters, cut into words otherwise")
         return Likeness(0.95, "the same letters, cut into words otherwise")
-    if left and right:
+    if (left and right) or one.described or other.described:
         return NOTHING
     rest = left or right
     fewer = min((one, other), key=lambda name: len(name.words))
@@ -93,9 +49,11 @@ def _by_words(one: Name, other: Name, kind: EntityType, explained: Collection[st
 
 
 def _all_alike(one: Name, other: Name, how: str) -> Likeness:
+    if len(one.words) == 1 and not one.marks and one.compact in {other.compact + "s", other.compact[:-1]}:
+        return NOTHING  # tickets are not the ticket
     if how == "typo":
         return Likeness(0.8, "a letter of a long word differs", most=0.95)
-    if one.words == other.words or how == "sound" and [*map(sound, one.words)] == [*map(sound, other.words)]:
+    if one.words == other.words or (how == "sound" and [*map(sound, one.words)] == [*map(sound, other.words)]):
         score, reason = (0.97, "the same words") if how == "same" else (0.93, "the same words, spelt otherwise")
         return Likeness(score, reason)
     if _AMBIGUOUS & set(one.words):
@@ -106,26 +64,20 @@ def _all_alike(one: Name, other: Name, how: str) -> Likeness:
 def _with_more(rest: tuple[str, ...], fewer: Name, kind: EntityType, explained: Collection[str]) -> Likeness:
     """One name has words more, and these are all that differs."""
     table = words()
-    if not fewer.words:
-        return NOTHING
     known = {word for name in explained for word in thing(name, kind).words}
     kinds = table.kinds.get(kind, frozenset())
-    said = set(rest)
-    if said <= known:
+    said, has = set(rest), set(fewer.words)
+    if has and said <= known:
         return Likeness(0.92, "one name says where it belongs, and that is known")
-    if kind is EntityType.OBJECT and said <= table.makers and not set(fewer.words) <= table.makers:
+    if has - table.makers and kind is EntityType.OBJECT and said <= table.makers:
         return Likeness(0.92, "one name has its maker's in it")
-    if said <= kinds and not set(fewer.words) & kinds:
-        if len(fewer.words) + len(fewer.marks) >= 2 or sum(map(len, fewer.words)) >= LONG_ENOUGH:
+    if has and said <= kinds and not has & kinds:
+        if len(fewer.words) + len(fewer.marks) >= 2 or len(fewer.compact) >= _LONG_WORD:
             return Likeness(0.92, "one name says what it is")
         return Likeness(0.75, "one name says what it is, the other is one short word", most=0.85)
-    if said <= table.looser:
+    if has and said <= table.looser:
         return Likeness(0.75, "one is named as a group, or as all of it", most=0.85)
     return NOTHING
-
-
-LONG_ENOUGH = 10
-"""Letters of a single word that is hardly a word of everyday use."""
 
 
 def _acronym(one: Name, other: Name) -> Likeness:
@@ -135,7 +87,7 @@ def _acronym(one: Name, other: Name) -> Likeness:
     if short.acronym not in long.initials:
         return NOTHING
     if len(short.acronym) < 3:
-        return Likeness(0.75, "two letters that are its initials", partial=True, most=0.85)
+        return Likeness(0.65, "two letters that are its initials", partial=True, most=0.85)
     return Likeness(0.92, "the initials of its words", partial=True)
 
 
@@ -164,63 +116,3 @@ def _leftover(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[tuple[str, ...], 
                 right.remove(match)
                 how = called
     return tuple(left), tuple(right), how
-
-
-def _without_form(raw: list[str]) -> list[str]:
-    """The words of a company's name without its form; all of them where nothing would be left."""
-    table = words()
-    kept = raw[1:] if len(raw) > 1 and raw[0] in table.legal_first else list(raw)
-    again = True
-    while again:
-        again = False
-        for form in table.legal:
-            if len(kept) > len(form) and tuple(kept[-len(form) :]) == form:
-                kept, again = kept[: -len(form)], True
-                break
-    return [one for one in kept if one not in words().light] and kept or raw
-
-
-def _united(raw: list[str]) -> list[str]:
-    """Words of which several are said in one."""
-    table = words()
-    made: list[str] = []
-    i = 0
-    while i < len(raw):
-        pair = tuple(singular(one) for one in raw[i : i + 2])
-        if pair in table.phrases:
-            made.append(table.phrases[pair])
-            i += 2
-        else:
-            made.append(raw[i])
-            i += 1
-    return made
-
-
-def _word(word: str, kind: EntityType) -> str:
-    """A word as it is compared; the s of a plural is a part of the names of bodies and places."""
-    same, bare = words().same, singular(word)
-    if word in same or kind in {EntityType.ORGANIZATION, EntityType.LOCATION}:
-        return same.get(word, same.get(bare, word))
-    return same.get(bare, bare)
-
-
-def _number(word: str, kind: EntityType, at: int) -> str:
-    """Numbers in words, where they tell things of one name apart."""
-    return words().numbers.get(word, word) if at and kind is not EntityType.PERSON else word
-
-
-def _initials(raw: list[str], kept: list[str], kinds: frozenset[str]) -> frozenset[str]:
-    """What the initials of the words spell: with its form or without, with what says little or without."""
-    light = words().light
-    made = set()
-    for each in (raw, kept):
-        named = [one for one in each if singular(one) not in kinds]
-        for some in (each, named, [one for one in each if one not in light], [one for one in named if one not in light]):
-            if len(some) > 1:
-                made.add("".join(one[0] for one in some))
-    return frozenset(made)
-
-
-def _behind(text: str) -> tuple[str, ...]:
-    told = split(text)
-    return tuple(words().states.get(" ".join(told), " ".join(told)).split())

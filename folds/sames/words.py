@@ -10,6 +10,8 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
+_GENERATIONS = {"junior": "jr", "senior": "sr"}
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -55,7 +57,7 @@ def words() -> Words:
         titles=frozenset(raw["titles"]) | men | women,
         men=men,
         women=women,
-        generations=MappingProxyType({one: {"junior": "jr", "senior": "sr"}.get(one, one) for one in raw["generations"]}),
+        generations=MappingProxyType({one: _GENERATIONS.get(one, one) for one in raw["generations"]}),
         particles=frozenset(raw["particles"]),
         descent=frozenset(raw["descent"]),
         given=MappingProxyType(given),

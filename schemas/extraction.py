@@ -106,8 +106,21 @@ class SameAs:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """An extractor that did not answer for a message, and why. What others say is of a generation lower by `lacks`."""
+
+    extractor: str
+    lacks: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
-    """All that one message says. `cut` tells in words what was left out of a monstrous text."""
+    """All that one message says. `cut` tells in words what was left out of a monstrous text.
+
+    `missing` are extractors that were asked and did not answer. `outcomes` are pairs of an extractor and what became
+    of asking it, or of something that it said and that was not believed: they are counted, and stored nowhere.
+    """
 
     mentions: tuple[Mention, ...] = ()
     assertions: tuple[ExtractedAssertion, ...] = ()
@@ -115,6 +128,8 @@ class Extraction:
     preferences: tuple[ExtractedPreference, ...] = ()
     same_as: tuple[SameAs, ...] = ()
     cut: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    outcomes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +139,8 @@ class Turn:
     `event_id` names the message; `role` is user, assistant, system or tool; `speaker` is the name of the Person
     that the first person stands for; `named` says that the publisher gave the speaker a name (a participant in a
     talk of several, who may assert things whatever the role); `time` is the message's own, with its offset.
-    `asserts` is False for text that was recalled from memory and must not be taken in again as news.
+    `asserts` is False for text that was recalled from memory and must not be taken in again as news. Nobody wants what
+    a `silent` one says: it is there for what its session says later.
     """
 
     event_id: str
@@ -134,6 +150,7 @@ class Turn:
     time: datetime
     named: bool = False
     asserts: bool = True
+    silent: bool = False
 
 
 @dataclass(slots=True)
@@ -155,7 +172,8 @@ class SessionExtraction:
 class Extractor(Protocol):
     """Text in, mentions, assertions and preferences out. A pure function of its arguments: same bytes for same input.
 
-    `generation` rises with every change of what it would say; patches carry it, and the higher one wins.
+    `generation` rises with every change of what it would say; patches carry it, and the higher one wins. An extractor
+    that stands beside others counts in steps that the others never reach (docs/extractors.md).
     """
 
     name: str

@@ -230,6 +230,26 @@ class LinkRow(Model):
     used: tuple[str, ...] = ()
 
 
+class SameStatus(StrEnum):
+    """What two entities are to each other: one, or for a person to say whether they are."""
+
+    ACCEPTED = "accepted"
+    PROPOSED = "proposed"
+
+
+class ResolvedRow(Model):
+    """What resolution says of two entities of the graph as it was: without a status that it says nothing any more.
+
+    It stands behind all that events say of the pair; of two such rows the later one in the log counts. `a` < `b` by id.
+    """
+
+    a: str
+    b: str
+    status: SameStatus | None = None
+    score: float = 0.0
+    reason: str = ""
+
+
 class ErasureRow(Model):
     """Forget: events by key, session, subject or entity, or the whole scope, first appended at or before `until`.
 
@@ -245,7 +265,9 @@ class ErasureRow(Model):
 class Patch(Model):
     """All rows of one event. `cut` says in words what was left out of a monstrous event.
 
+    `missing` names extractors that did not answer when it was made; a patch of a higher generation makes it good.
     `copy_below` marks the copies of an erasure that reaches scopes below its own: one lies in every partition.
+    One with `resolved` rows is of no event: it is derived from the graph, has no other rows, and leaves no Event.
     """
 
     version: int = PATCH_VERSION
@@ -260,7 +282,9 @@ class Patch(Model):
     retractions: tuple[RetractionRow, ...] = Field(default=(), strict=False)
     links: tuple[LinkRow, ...] = Field(default=(), strict=False)
     erasures: tuple[ErasureRow, ...] = Field(default=(), strict=False)
+    resolved: tuple[ResolvedRow, ...] = Field(default=(), strict=False)
     cut: tuple[str, ...] = Field(default=(), strict=False)
+    missing: tuple[str, ...] = Field(default=(), strict=False)
     copy_below: bool = False
 
     def encode(self) -> bytes:

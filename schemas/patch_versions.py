@@ -13,11 +13,13 @@ import orjson
 
 from memstream.schemas.errors import InvalidPatch
 
-VERSION = 1
+VERSION = 2
 
 Step = Callable[[dict[str, Any]], dict[str, Any]]
 
-STEPS: dict[int, Step] = {}
+STEPS: dict[int, Step] = {
+    1: lambda patch: patch,  # `missing` came: a first patch lacks nobody
+}
 """By the version that a step starts from; one for each version before the present one."""
 
 

@@ -146,6 +146,7 @@ def event_props(one: Incoming, first: str, made: str, *, uses: bool = False) -> 
         "subject": origin.subject,
         "agent_id": origin.agent_id,
         "cut": list(one.patch.cut) or None,
+        "missing": list(one.patch.missing) or None,
         "made": made,
         "uses": uses or None,
         "lost": lost_ids(one.scope, one.lost),

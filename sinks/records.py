@@ -276,8 +276,13 @@ def _is_scalar(value: Any) -> bool:
 
 
 def digest_of(value: bytes) -> str:
-    """The hash of a patch without its place in the log: what it says, wherever it was published."""
+    """The hash of a patch without its place in the log: what it says, wherever and in whichever version it was written.
+
+    A field that came later is in no older patch, so what says the same has the hash that it had in the first version.
+    """
     raw = orjson.loads(value)
+    if "version" in raw:
+        raw["version"] = 1
     for name in ("topic", "partition", "offset", "recorded_at"):
         raw["origin"].pop(name, None)
     return hashlib.sha256(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -92,6 +92,8 @@ def merged(material: Material, extractions: list[Extraction]) -> Extraction:
         preferences=tuple(p for extraction in extractions for p in extraction.preferences),
         same_as=tuple(s for extraction in extractions for s in extraction.same_as),
         cut=tuple(c for extraction in extractions for c in extraction.cut),
+        missing=tuple(dict.fromkeys(m for extraction in extractions for m in extraction.missing)),
+        outcomes=tuple(o for extraction in extractions for o in extraction.outcomes),
     )
 
 

@@ -87,6 +87,7 @@ def project(material: Material, findings: Findings, *, extractor: str, generatio
         links=tuple(rows.links),
         erasures=tuple(rows.erasures),
         cut=tuple(cut),
+        missing=tuple(sorted({one.extractor for one in findings.extraction.missing})),
     )
     return patch if _says_something(patch) else patch.model_copy(update={"verdict": Verdict.EMPTY})
 

@@ -31,7 +31,7 @@ SCOPE = "tests/unit"
     [
         (b"not json", "^the patch: Invalid JSON"),
         (b'{"version":1}', "^patch field 'generation': Field required"),
-        (b'{"version":99}', "^the patch has version 99, this reads up to 1: update the sink first"),
+        (b'{"version":99}', "^the patch has version 99, this reads up to 2: update the sink first"),
     ],
 )
 def test_what_is_no_patch_is_told_with_its_field_if_it_has_one(value: bytes, says: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from memstream.schemas.catalogue import own_path, own_problems
@@ -81,3 +83,16 @@ def check_predicates(value: Path) -> Path:
     if own_path() != str(value):  # nobody but the environment tells every part of every process the same
         raise ValueError("is only taken from the environment: set it there, for all processes")
     return value
+
+
+def check_json_object(value: Any) -> Any:
+    """A JSON object as text; what is one already is taken as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError('is no JSON object: write for example {"temperature": null}')  # noqa: TRY004 - pydantic's way
+    return found

@@ -6,14 +6,21 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from memstream.schemas.topics import EVENT_TOPICS, Topic
 from memstream.settings.checks import (
     check_bootstrap,
     check_embedder,
     check_http_url,
+    check_json_object,
     check_keys,
     check_neo4j_uri,
     check_predicates,
@@ -111,7 +118,9 @@ class Settings(BaseSettings):
         None, description="Password of a second Neo4j (replay, switch); else neo4j_password."
     )
 
-    extractor: str = Field("spacy", min_length=1, description="Name of an entry point in memstream.extractors.")
+    extractor: str = Field(
+        "spacy", min_length=1, description="Names of entry points in memstream.extractors, with + between."
+    )
     predicates: Annotated[Path, AfterValidator(check_predicates)] | None = Field(
         None, description="A file of your own predicates and patterns; the same for all processes (docs/predicates.md)."
     )
@@ -121,6 +130,40 @@ class Settings(BaseSettings):
         "minilm", description="minilm (offline), none, sentence-transformers:NAME or openai:URL#MODEL#DIMS."
     )
     embedder_api_key: SecretStr | None = Field(None, description="Key for an openai: embedder.")
+
+    openai_url: Annotated[str, AfterValidator(check_http_url)] | None = Field(
+        None, description="Endpoint of the extractor openai, without /chat/completions: http://127.0.0.1:11434/v1."
+    )
+    openai_model: str | None = Field(None, min_length=1, description="Model that the extractor openai asks for.")
+    openai_api_key: SecretStr | None = Field(None, description="Key for that endpoint.")
+    openai_generation: int = Field(
+        1, ge=1, le=1_000, description="Raise it with another model: what that says replaces what the one before said."
+    )
+    openai_context: int = Field(6, ge=0, le=20, description="Earlier messages of the session that go with each one.")
+    openai_seconds: float = Field(
+        30.0, gt=0, le=300, description="Longest time for one message, tries and waiting included; then without."
+    )
+    openai_parallel: int = Field(8, ge=1, le=256, description="Messages that a process asks for at once.")
+    openai_requests_a_minute: int = Field(0, ge=0, description="Most requests in a minute, of this machine; 0: any.")
+    openai_tokens_a_minute: int = Field(0, ge=0, description="Most tokens in a minute, of this machine; 0: any.")
+    openai_cost_in: float = Field(0.0, ge=0, description="Price of a million tokens that go in.")
+    openai_cost_out: float = Field(0.0, ge=0, description="Price of a million tokens that come out.")
+    openai_spend_a_day: float = Field(
+        0.0, ge=0, description="Most to spend in a day (UTC), of this machine, by these prices; 0: any. Then without."
+    )
+    openai_answer_tokens: int = Field(2_000, ge=64, description="Most tokens of an answer.")
+    openai_body: Annotated[dict[str, Any], NoDecode, BeforeValidator(check_json_object)] = Field(
+        {}, description='More for the body of each request, as JSON; null takes out: {"temperature": null}.'
+    )
+
+    gliner_dir: Annotated[Path, AfterValidator(_absolute)] | None = Field(
+        None, description="Folder of a GLiNER model, for the extractor gliner. Nothing is ever downloaded."
+    )
+    gliner_generation: int = Field(
+        1, ge=1, le=900, description="Raise it with another model: what that says replaces what the one before said."
+    )
+    gliner_threshold: float = Field(0.5, ge=0.0, le=1.0, description="Least score of a name that GLiNER finds.")
+
     sink_batch: int = Field(1000, ge=1, le=10_000, description="Most patches in a transaction of the sink.")
     offload_url: str = Field(
         default_factory=_offload_folder, description="Where whole large results go (fsspec URL); else under data_dir."
@@ -146,7 +189,7 @@ class Settings(BaseSettings):
     log_json: bool = Field(False, description="Logs as JSON, one object a line.")
 
     @model_validator(mode="after")
-    def _sasl_is_whole(self) -> Self:
+    def _is_whole(self) -> Self:
         if self.kafka_security_protocol.startswith("SASL_") and not (
             self.kafka_sasl_username and self.kafka_sasl_password
         ):
@@ -154,6 +197,8 @@ class Settings(BaseSettings):
                 f"{ENV_PREFIX}KAFKA_SECURITY_PROTOCOL={self.kafka_security_protocol} needs "
                 f"{ENV_PREFIX}KAFKA_SASL_USERNAME and {ENV_PREFIX}KAFKA_SASL_PASSWORD"
             )
+        if self.openai_spend_a_day and not (self.openai_cost_in or self.openai_cost_out):
+            raise ValueError(f"{ENV_PREFIX}OPENAI_SPEND_A_DAY needs prices: {ENV_PREFIX}OPENAI_COST_IN and _OUT")
         if (self.kafka_ssl_certfile is None) != (self.kafka_ssl_keyfile is None):
             raise ValueError(f"set {ENV_PREFIX}KAFKA_SSL_CERTFILE and {ENV_PREFIX}KAFKA_SSL_KEYFILE together")
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -74,4 +75,6 @@ def _shown(value: Any) -> str:
         return ""
     if isinstance(value, SecretStr):
         return "********"
+    if isinstance(value, dict):
+        return json.dumps(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,10 +15,12 @@ from pathlib import PurePath
 import numpy as np
 
 from memstream.extractors.embedders import Embedder, create_embedder
+from memstream.extractors.options import Options
 from memstream.extractors.registry import create_extractor
 from memstream.schemas.errors import FatalError, InvalidEvent, PoisonError, Reason, TransientError
 from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
-from memstream.schemas.patch import Patch, Vector
+from memstream.schemas.ids import event_key
+from memstream.schemas.patch import REFUSED_GENERATION, Patch, Vector
 from memstream.schemas.statement import Erased
 from memstream.schemas.topics import Topic, record_key
 from memstream.sealing import Key, KeysPlace
@@ -42,6 +44,7 @@ class ChunkConfig:
 
     offload_url: str
     extractor: str = "spacy"
+    options: Options = field(default_factory=dict)
     embedder: str = "minilm"
     embedder_api_key: str | None = field(default=None, repr=False)
     offload_threshold: int = 16_384
@@ -100,7 +103,7 @@ class ChunkWorker:
         self, config: ChunkConfig, *, extractor: Extractor | None = None, embedder: Embedder | None = None
     ) -> None:
         """Loads the models. Raises SettingsError where a setting names something that is not there."""
-        self._extractor = extractor or create_extractor(config.extractor)
+        self._extractor = extractor or create_extractor(config.extractor, config.options)
         self._embedder = embedder or create_embedder(config.embedder, api_key=config.embedder_api_key)
         self._store = OffloadStore(config.offload_url)
         self._shrink_above = config.offload_threshold
@@ -211,7 +214,8 @@ class ChunkWorker:
             state.take_in(origin.key)
             if seals.explains(record):
                 session.wall()
-        return _Job(record, passed=patch if self._window.takes(origin.scope, origin.recorded_at) else None)
+        wanted = self._window.takes(origin.scope, origin.recorded_at, event=origin.key)
+        return _Job(record, passed=patch if wanted else None)
 
     @staticmethod
     def _remember(job: _Job, material: Material, session: _Session, state: SessionState) -> None:
@@ -226,13 +230,16 @@ class ChunkWorker:
 
     def _takes(self, admitted: Admitted) -> bool:
         origin = admitted.origin
-        return self._window.takes(origin.scope, origin.recorded_at, erases=isinstance(admitted.event.data, Erased))
+        erases = isinstance(admitted.event.data, Erased)
+        return self._window.takes(origin.scope, origin.recorded_at, event=origin.key, erases=erases)
 
     def _refusal(self, record: Record, refusal: Refusal) -> Output:
         """The dead letter of a record, unless a replay passes over it."""
         if not self._window.whole:
             identity = identity_of(record)
-            if identity is None or not self._window.takes(identity[0], appended_text(record)):
+            if identity is None or not self._window.takes(
+                identity[0], appended_text(record), event=event_key(*identity[:3])
+            ):
                 return Output(record)
         return refuse(record, refusal, self._seals.told)
 
@@ -246,9 +253,9 @@ class ChunkWorker:
                 if job.stateful and material.turns:
                     begin = SessionTurns(session.start if job.stretch == 0 else b"")
                     talk, talkers = talks.setdefault(job.stretch, (begin, []))
-                    talk.turns += material.turns
+                    talk.turns += [replace(turn, silent=job.silent) for turn in material.turns]
                     talkers.append(job)
-                elif material.turns:
+                elif material.turns and not job.silent:
                     asked.append(SessionTurns(b"", list(material.turns)))
                     takers.append((None, [job]))
             for talk, talkers in talks.values():
@@ -275,10 +282,10 @@ class ChunkWorker:
         """One call for the whole chunk, each different text once."""
         if not self._embedder.dims:
             return
-        vectors = self._vectors(text for session in sessions for _, material in session.live for text in material.texts)
-        for session in sessions:
-            for job, material in session.live:
-                job.findings = replace(job.findings, vectors={text: vectors[text] for text in material.texts})
+        wanted = [each for session in sessions for each in session.live if not each[0].silent]
+        vectors = self._vectors(text for _, material in wanted for text in material.texts)
+        for job, material in wanted:
+            job.findings = replace(job.findings, vectors={text: vectors[text] for text in material.texts})
 
     def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:
         different = list(dict.fromkeys(texts))
@@ -308,7 +315,9 @@ class ChunkWorker:
         if job.material is None or job.silent:
             return Output(job.record)
         material = self._offloaded(job.material, job.key)
-        patch = project(material, job.findings, extractor=self._extractor.name, generation=self._extractor.generation)
+        lacks = {one.extractor: one.lacks for one in job.findings.extraction.missing}
+        generation = max(self._extractor.generation - sum(lacks.values()), REFUSED_GENERATION + 1)
+        patch = project(material, job.findings, extractor=self._extractor.name, generation=generation)
         return Output(
             job.record,
             patch_key=record_key(material.origin.scope),
@@ -316,6 +325,8 @@ class ChunkWorker:
             copy=copy_below(patch),
             mentions=len(job.findings.extraction.mentions),
             assertions=len(patch.assertions),
+            missing=patch.missing,
+            outcomes=job.findings.extraction.outcomes,
         )
 
     def _offloaded(self, material: Material, key: Key | None) -> Material:

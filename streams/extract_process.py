@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from memstream.extractors.options import longest_call, options_of
 from memstream.schemas.errors import LogMismatch, TopicMismatch
 from memstream.schemas.topics import EVENT_TOPICS
 from memstream.sealing import KeysPlace
@@ -21,7 +22,7 @@ from memstream.streams.extract_stage import STAGE, ExtractStage
 from memstream.streams.faust_source import FaustSource, SourcePlan
 from memstream.streams.group import dissolve
 from memstream.streams.monitor import Monitor, Readiness, unless_stopped
-from memstream.streams.pool import Pool
+from memstream.streams.pool import Patience, Pool
 from memstream.streams.pool_child import Worker
 from memstream.streams.replay.window import Window
 from memstream.streams.topics_admin import ensure_topics
@@ -39,17 +40,28 @@ def group_of(settings: Settings) -> str:
 
 async def run_extract(settings: Settings, instance: str, stop: asyncio.Event, window: Window | None = None) -> None:
     """Run the stage until `stop`; a replay gives a window. Raises what makes it impossible to go on."""
+    await run_with(settings, instance, stop, partial(ChunkWorker, config_of(settings, window or Window())))
+
+
+def config_of(settings: Settings, window: Window) -> ChunkConfig:
+    """What the children of a pool are told. Raises SettingsError where an extractor lacks a setting."""
     key = settings.embedder_api_key
-    config = ChunkConfig(
+    return ChunkConfig(
         offload_url=settings.offload_url,
         extractor=settings.extractor,
+        options=options_of(settings),
         embedder=settings.embedder,
         embedder_api_key=key.get_secret_value() if key is not None else None,
         offload_threshold=settings.offload_threshold,
-        window=window or Window(),
+        window=window,
         keys=KeysPlace.of(settings),
     )
-    await run_with(settings, instance, stop, partial(ChunkWorker, config))
+
+
+def pool_of(settings: Settings, factory: Callable[[], Worker]) -> Pool:
+    """The pool of extraction processes; one that asks a model over the network gets the time for that as well."""
+    patience = Patience(seconds=Patience().seconds + longest_call(settings))
+    return Pool(factory, settings.extract_process_count, refuse, patience)
 
 
 async def run_with(settings: Settings, instance: str, stop: asyncio.Event, factory: Callable[[], Worker]) -> None:
@@ -57,7 +69,7 @@ async def run_with(settings: Settings, instance: str, stop: asyncio.Event, facto
     ready = Readiness("starting")
     monitor = Monitor(settings.metrics_host, settings.metrics_port_extract, STAGE, ready)
     serving = asyncio.create_task(monitor.run())
-    pool = Pool(factory, settings.extract_process_count, refuse)
+    pool = pool_of(settings, factory)
     try:
         if await unless_stopped(stop, _prepare(settings, pool, ready)):
             await _work(settings, instance, stop, pool, ready)

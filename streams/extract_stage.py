@@ -297,8 +297,12 @@ def _weight(batch: SourceBatch) -> int:
 
 def _messages(output: Output, partitions: int, keys: KeyStore | None) -> Iterable[Message]:
     record, refusal = output.record, output.refusal
+    for told in output.outcomes:
+        metrics.OUTCOMES.labels(*told).inc()
     if output.patch is not None:
         metrics.PATCH_BYTES.observe(len(output.patch))
+        for extractor in output.missing:
+            metrics.MISSING.labels(extractor).inc()
         yield Message(Topic.PATCHES, output.patch_key, output.patch)
     if output.copy is not None:
         for partition in range(partitions):

@@ -17,6 +17,10 @@ LAG = Gauge("memstream_lag_records", "Records not worked off yet.", ["stage", "t
 RETRIES = Counter("memstream_retries", "Things tried again, by kind.", ["stage", "kind"])
 DEAD_LETTERS = Counter("memstream_dead_letters", "Dead letters by reason.", ["stage", "reason"])
 DEAD_LETTERS_WAITING = Gauge("memstream_dead_letters_waiting", "Dead letters neither retried nor dropped.", ["reason"])
+MISSING = Counter("memstream_patches_missing", "Patches made without an extractor that did not answer.", ["extractor"])
+OUTCOMES = Counter(
+    "memstream_extractor_outcomes", "What became of asking an extractor, and of what it said.", ["extractor", "outcome"]
+)
 PATCH_BYTES = Histogram("memstream_patch_bytes", "Size of patches.", buckets=_BYTES)
 ROWS = Counter("memstream_rows_written", "Rows that batches wrote to the graph.", ["kind"])
 CHILDREN = Gauge("memstream_pool_children", "Extraction processes that are loaded and alive.")

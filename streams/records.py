@@ -45,7 +45,7 @@ class Output:
     """What one record became: a patch for its scope, a dead letter, both (the patch is then the verdict), or neither.
 
     Neither: its patch was already sent before a crash, as the session's state tells. A `copy` goes to every partition.
-    `unreadable`: its key is destroyed, and the patch says so.
+    `unreadable`: its key is destroyed, and the patch says so. `missing` and `outcomes` are as of an Extraction.
     """
 
     record: Record
@@ -56,6 +56,8 @@ class Output:
     mentions: int = 0
     assertions: int = 0
     unreadable: bool = False
+    missing: tuple[str, ...] = ()
+    outcomes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)

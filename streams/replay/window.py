@@ -17,12 +17,14 @@ class Window:
     """Scopes with all below them (none: every scope), recorded from `since` up to `until`, both included.
 
     Erasures pass whenever they were recorded: what is erased stays out of a graph of an earlier day, too. So does one
-    of a scope above those that are wanted, since it reaches down to them.
+    of a scope above those that are wanted, since it reaches down to them. With `events` these alone are in it, by their
+    keys, and all else is read for what their sessions say at most.
     """
 
     scopes: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
+    events: frozenset[str] | None = None
 
     @classmethod
     def of(cls, scopes: tuple[str, ...] = (), since: str | None = None, until: str | None = None) -> Window:
@@ -35,8 +37,10 @@ class Window:
         """Whether everything is in it."""
         return self == Window()
 
-    def takes(self, scope: str, recorded_at: str, *, erases: bool = False) -> bool:
-        """Whether an event of this scope, recorded then, belongs to what is rebuilt."""
+    def takes(self, scope: str, recorded_at: str, *, event: str | None = None, erases: bool = False) -> bool:
+        """Whether an event of this scope, recorded then, belongs to what is rebuilt; `event` is its key."""
+        if self.events is not None and event not in self.events:
+            return False
         if erases:
             return self._has(scope) or any(is_within(wanted, scope) for wanted in self.scopes)
         return self._has(scope) and not self.precedes(recorded_at) and not self._follows(recorded_at)
@@ -50,7 +54,7 @@ class Window:
         return self._has(scope) and not self._follows(recorded_at)
 
     def encode(self) -> str:
-        """The window as text, for the command line of a process."""
+        """Scopes and span as text, for the command line of a process."""
         return orjson.dumps({"scopes": self.scopes, "since": self.since, "until": self.until}).decode()
 
     @classmethod

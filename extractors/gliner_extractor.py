@@ -104,7 +104,8 @@ def _model_in(folder: Path) -> Any:
     try:
         return GLiNER.from_pretrained(str(folder), local_files_only=True, map_location="cpu").eval()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
         raise SettingsError(
-            f"MEMSTREAM_GLINER_DIR: the model in {folder} can't be loaded ({type(error).__name__}: {error}). The "
-            "folder must hold all of it: configuration, weights, and the tokenizer"
+            f"MEMSTREAM_GLINER_DIR: the model in {folder} can't be loaded ({why}). The folder must hold all of it: "
+            "configuration, weights, and the tokenizer"
         ) from error

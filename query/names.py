@@ -38,7 +38,7 @@ SAME_AS = scoped(
     """
     UNWIND $ids AS id
     MATCH (e:Entity {scope: $scope, id: id})-[link:SAME_AS]-(o:Entity)
-    WHERE link.at <= $position AND o.at <= $position
+    WHERE link.at <= $position AND o.at <= $position AND coalesce(link.status, 'accepted') = 'accepted'
     RETURN DISTINCT id, o.id AS other LIMIT 1000
     """,
 )

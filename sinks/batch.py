@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memstream.sinks import cards, erase_steps, erasure, lock, outbox, payloads
+from memstream.sinks import cards, erase_steps, erasure, lock, outbox, payloads, sames
 from memstream.sinks.edges import write_edges
 from memstream.sinks.erasure import Known
 from memstream.sinks.facts import ends_of, write_facts
@@ -33,8 +33,10 @@ def apply(tx: Runs, batches: Mapping[Place, Sequence[Incoming]], *, announce: bo
     stored = lock.lock(tx, batches)
     fresh = {place: _fresh(batch, stored[place]) for place, batch in batches.items()}
     # a copy of an erasure is for the scopes below its own, which may live in another partition
-    events = [one for batch in fresh.values() for one in batch if not one.patch.copy_below]
     homes = {one.scope: place for place, batch in fresh.items() for one in batch if not one.patch.copy_below}
+    taken = [one for batch in fresh.values() for one in batch if not one.patch.copy_below]
+    events = [one for one in taken if not one.patch.resolved]
+    derived = [one for one in taken if one.patch.resolved]
     lock.lock_scopes(tx, homes)
     brought = {place: erasure.keep(tx, place, batch) for place, batch in fresh.items()}
     judged = judge(tx, events)
@@ -49,12 +51,13 @@ def apply(tx: Runs, batches: Mapping[Place, Sequence[Incoming]], *, announce: bo
     back = take_back(writer, homes, judged, reached, hidden)
     applied = pruned(tx, [one for one in judged.winners if one.identity not in covered], back.gone)
     rows, told = write(writer, applied, hidden, back, judged.first)
+    rows += sames.write(writer, derived)
     ends = {place: batch[-1] for place, batch in fresh.items() if batch}
     changes = outbox.store(tx, {p: end.offset for p, end in ends.items()}, homes, told) if announce else {}
     lock.advance(tx, {place: (end.offset, end.key) for place, end in ends.items()})
     parts = {
         place: Applied(
-            applied=(count := sum(homes[one.scope] == place for one in applied)),
+            applied=(count := sum(homes[one.scope] == place for one in (*applied, *derived))),
             dropped=len(batch) - count,
             replaced=sum(homes[one.scope] == place for one in judged.replaced),
             last_offset=ends[place].offset if place in ends else stored[place],
@@ -130,5 +133,6 @@ def write(
     write_chain(writer, came, {spot: at for spot, at in back.spots.items() if spot not in came})
     writer.flush()
     forget_versions(writer, back)
+    sames.forget(writer, back.nodes, back.forgotten)
     sweep(writer, back.nodes)
     return rows + said, [*told_of(applied), *told]

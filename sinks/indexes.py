@@ -54,6 +54,10 @@ RANGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "memstream_outbox": ("Outbox", ("topic", "partition", "offset")),
 }
 
+RELATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "memstream_same_as_status": ("SAME_AS", ("scope", "status", "score")),
+}
+
 FULL_TEXTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "memstream_text": (("Message", "Passage", "Fact", "Preference", "BoardItem"), ("stok", "text")),
     "memstream_names": (("Entity",), ("stok", "name", "aliases")),
@@ -98,10 +102,15 @@ def _constraints() -> list[str]:
 
 
 def _ranges() -> list[str]:
-    return [
+    nodes = [
         f"CREATE RANGE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({', '.join(f'n.{p}' for p in properties)})"
         for name, (label, properties) in RANGES.items()
     ]
+    edges = [
+        f"CREATE RANGE INDEX {name} IF NOT EXISTS FOR ()-[r:{kind}]-() ON ({', '.join(f'r.{p}' for p in properties)})"
+        for name, (kind, properties) in RELATIONS.items()
+    ]
+    return nodes + edges
 
 
 def _full_texts() -> list[str]:

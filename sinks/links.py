@@ -1,6 +1,7 @@
 """SAME_AS follows from a fold of all that was said of a pair of entities: the greatest key says whether they are one.
 
 What each event says of a pair is an edge LINKED; the SAME_AS edge is derived from them and shows the latest state.
+Where no event says anything of a pair, the edge is what resolution found (sinks.sames).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memstream.folds.parts import say_key, winner
-from memstream.schemas.patch import Label
+from memstream.schemas.patch import Label, SameStatus
 from memstream.sinks.manifest import LINKED
 from memstream.sinks.records import Incoming
 from memstream.sinks.statements import Row, statement
@@ -26,7 +27,7 @@ LINKS = statement(
     MATCH (b) WHERE elementId(b) = row.b
     CALL (row, a, b) { MATCH (a)-[r:LINKED|SAME_AS]->(b) RETURN r }
     RETURN row.i AS i, type(r) AS type, elementId(r) AS eid, r.key AS key, r.same AS same, r.reason AS reason,
-      r.event AS event
+      r.event AS event, coalesce(r.derived, false) AS derived, r.status AS status, r.score AS score
     """,
 )
 
@@ -76,11 +77,12 @@ def _join(writer: Writer, touched: dict[Pair, int]) -> None:
     for i, pair in enumerate(pairs):
         rows = found.get(i, [])
         says = [(say_key(row["key"], row["event"]), row) for row in rows if row["type"] == LINKED]
-        joined = [row for row in rows if row["type"] == SAME_AS]
         best = winner(says, first=False)
+        joined = [row for row in rows if row["type"] == SAME_AS and not (best is None and row["derived"])]
         wanted = best[0] if best is not None and best[1]["same"] else None
-        writer.disconnect(row["eid"] for row in joined if row["key"] != wanted)
+        writer.disconnect(row["eid"] for row in joined if row["derived"] or row["key"] != wanted)
         if best is not None and wanted is not None and all(row["key"] != wanted for row in joined):
-            props = {"key": wanted, "reason": best[1]["reason"], "at": touched[pair]}
+            said = {"key": wanted, "reason": best[1]["reason"], "at": touched[pair]}
+            props = said | {"status": SameStatus.ACCEPTED.value}
             a, b = eids[i]
             writer.connect(SAME_AS, a, b, props)

@@ -80,6 +80,7 @@ MIGRATIONS = (
     Migration(3, "erasures in steps, and payloads", indexes.base),
     Migration(RUNS_OF_SLOTS, "runs of slots", indexes.base),
     Migration(5, "entities that events named once", indexes.base),
+    Migration(6, "entities that may be one", indexes.base),
 )
 VERSION = MIGRATIONS[-1].number
 

@@ -129,12 +129,16 @@ class Taken:
 
 @dataclass(slots=True)
 class Unfolded:
-    """What was taken back: what to fold again, and the nodes to sweep if nothing refers to them in the end."""
+    """What was taken back: what to fold again, and the nodes to sweep if nothing refers to them in the end.
+
+    `forgotten` are the entities of which something is to be forgotten for good.
+    """
 
     facts: Slots = field(default_factory=dict)
     pairs: dict[Pair, int] = field(default_factory=dict)
     spots: dict[Spot, int] = field(default_factory=dict)
     nodes: set[NodeKey] = field(default_factory=set)
+    forgotten: set[NodeKey] = field(default_factory=set)
     since: dict[SlotKey, int] = field(default_factory=dict)
 
 
@@ -146,6 +150,10 @@ def unfold(writer: Writer, taken: Sequence[Taken]) -> Unfolded:
         _collect(one, manifest, out)
     says = _says(writer, taken)
     out.nodes |= says.keys()
+    for_good = {one.event.eid for one in taken if one.forget}
+    out.forgotten |= {
+        key for key, rows in says.items() if key.label is Label.ENTITY and any(row["event"] in for_good for row in rows)
+    }
     writer.touch(out.nodes)
     writer.disconnect(row["eid"] for rows in says.values() for row in rows)
     _drop_edges(writer, made)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 from memstream.schemas.extraction import EntityType
+from memstream.schemas.patch import SameStatus
 
 SURE = 0.9
 LIKELY = 0.7
 """From these scores on two entities are one, or may be and are for a person to look at."""
 
 
-class Status(StrEnum):
-    """What two entities are to each other."""
-
-    ACCEPTED = "accepted"
-    PROPOSED = "proposed"
+Status = SameStatus
 
 
 class Known(NamedTuple):

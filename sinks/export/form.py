@@ -2,8 +2,9 @@
 
 Two graphs of the same patches have the same lines, whatever the order in which the patches arrived. Left out is what
 follows from arrival and not from what was said: positions, closed versions, internal ids, stubs, locks, offsets, the
-outbox, and hashes over any of these. A version of a fact is named by its claim and by its first source, since its own
-id has a position in it. Ends of edges are named by label, scope and id; an end may be a stub.
+outbox, and hashes over any of these; and what is derived from all the rest at a time of its own (sinks.sames). A
+version of a fact is named by its claim and by its first source, since its own id has a position in it. Ends of edges
+are named by label, scope and id; an end may be a stub.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _LEFT_OUT = {
     "Fact": _OF_VERSION,
     "Preference": _OF_VERSION,
 }
-_LEFT_OUT_OF_EDGES = frozenset({"at", "fact"})
+_LEFT_OUT_OF_EDGES = frozenset({"at", "fact", "status"})
 _TELLS_APART = ("event", "assertion", "part", "claim")  # what two edges of one type between the same ends differ in
 
 _NODES, _EDGES = "1", "2"

@@ -289,7 +289,7 @@ def _read_edges(label: str, rows: Iterable[Any], sorter: Sorter) -> _Page:
     starts: set[_Cursor] = set()
     for scope, node, claim, name, kind, props, labels, *end in rows:
         starts.add(_place(label, scope, node, claim, name))
-        if kind is None or (other := primary(labels)) is None:
+        if kind is None or (other := primary(labels)) is None or props.get("derived"):
             continue
         start = End(label, scope, _name(label, node, claim, name))
         sorter.add(edge_line(kind, start, End(other, end[0], _name(other, *end[1:])), props))

@@ -61,6 +61,7 @@ PARAMETERS: dict[str, Any] = {name: [] for name in NAMES} | {
     "query": "word",
     "changed": 1,
     "size": 10,
+    "norm": "n",
 }
 
 

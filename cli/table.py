@@ -65,6 +65,14 @@ COMMANDS = (
     Entry(
         "replay", "memstream.cli.replay:app", "Build the graph again from the log, beside what runs.", LOOK, "streams"
     ),
+    Entry(
+        "resolve",
+        "memstream.cli.resolve:resolve",
+        "Find entities that are one, and those that may be.",
+        LOOK,
+        "streams",
+    ),
+    Entry("review", "memstream.cli.review:app", "Look at entities that may be one; say whether they are.", LOOK),
     Entry("export", "memstream.cli.export:export_app", "Write a graph into a file, in order.", LOOK, "streams"),
     Entry("import", "memstream.cli.export:import_app", "Load an export into an empty graph.", LOOK, "streams"),
     Entry("verify", "memstream.cli.verify:app", "Compare two graphs or exports, or digest one.", LOOK, "streams"),

@@ -11,7 +11,19 @@ from typing import Any
 from fastapi import Depends, FastAPI
 
 from memstream.extractors.embedders import Embedder, create_embedder
-from memstream.query import boards, entities, events, facts, problems, provenance, recall, sessions, status, traces
+from memstream.query import (
+    boards,
+    entities,
+    events,
+    facts,
+    problems,
+    provenance,
+    recall,
+    sames,
+    sessions,
+    status,
+    traces,
+)
 from memstream.query.metrics import MeasureRequests, Metrics
 from memstream.query.params import only_known_parameters
 from memstream.query.switch import Choice, GraphOfRequest, Switchboard, read_choice
@@ -55,7 +67,7 @@ def create_app(settings: Settings, embedder: Embedder | None = None) -> FastAPI:
     app.add_middleware(GraphOfRequest)
     app.add_middleware(MeasureRequests, metrics=app.state.metrics)
     app.include_router(status.router)
-    for module in (recall, sessions, entities, facts, provenance, traces, boards, events):
+    for module in (recall, sessions, entities, sames, facts, provenance, traces, boards, events):
         app.include_router(module.router, dependencies=[Depends(only_known_parameters)])
     app.state.parameters = _parameters(app.openapi())
     return app

@@ -66,6 +66,13 @@ COMMANDS = (
         "replay", "memstream.cli.replay:app", "Build the graph again from the log, beside what runs.", LOOK, "streams"
     ),
     Entry(
+        "re-extract",
+        "memstream.cli.re_extract:re_extract",
+        "Read again what an extractor did not answer for.",
+        LOOK,
+        "streams",
+    ),
+    Entry(
         "resolve",
         "memstream.cli.resolve:resolve",
         "Find entities that are one, and those that may be.",

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test properties chaos lint bench gold up down types
+.PHONY: help install demo test properties chaos lint bench gold resolution up down types
 
 # Annotated dialogues and recorded runs, which are kept beside the project.
 export MEMSTREAM_SHARED ?= $(abspath ../shared)
@@ -38,6 +38,9 @@ gold: install ## score extraction against the annotated dialogues
 	@mkdir -p build
 	@$(BIN)/memstream extract $(MEMSTREAM_SHARED)/gold/dev.jsonl > build/gold.jsonl
 	@$(BIN)/python $(MEMSTREAM_SHARED)/gold/score.py $(MEMSTREAM_SHARED)/gold/dev.jsonl build/gold.jsonl --kinds $(ARGS)
+
+resolution: install ## score the joining of entities on the pairs written for it
+	@$(BIN)/python -m benchmarks resolution $(ARGS)
 
 up: install ## start Kafka and Neo4j
 	@$(BIN)/memstream up

@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from benchmarks import extract, growth, replay, sealing, sink, whole
+from benchmarks import extract, growth, replay, resolution, sealing, sink, whole
 from benchmarks.figures import Section, as_json, show
 from memstream.deploy.health import kafka_health, neo4j_health
 from memstream.schemas.errors import MemstreamError, StackError
@@ -21,9 +21,10 @@ from memstream.settings import Settings, load
 
 NAMES = (
     extract.NAME, sink.NAME, sealing.NAME, growth.GROWTH, replay.REPLAY, replay.DUPLICATES, whole.PIPELINE,
-    whole.LATENCY, whole.MEMORY,
+    whole.LATENCY, whole.MEMORY, resolution.NAME,
 )  # fmt: skip
 BY_NAME = (growth.MILLION,)  # take too long to be run with the others
+ALONE = {resolution.NAME}  # need neither Kafka nor Neo4j
 
 
 def main() -> int:
@@ -53,7 +54,8 @@ def main() -> int:
 async def _run(names: Sequence[str], file: Path | None, *, quick: bool, console: Console) -> int:
     begun = time.monotonic()
     stack = load()
-    await _check(stack)
+    if set(names) - ALONE:
+        await _check(stack)
     sections: list[Section] = []
     async for section in _sections(stack, names, quick=quick):
         show(section, console)
@@ -82,6 +84,8 @@ async def _sections(stack: Settings, names: Sequence[str], *, quick: bool) -> As
     if wanted := {whole.PIPELINE, whole.LATENCY, whole.MEMORY} & set(names):
         for section in await whole.run(stack, wanted, quick=quick):
             yield section
+    if resolution.NAME in names:
+        yield resolution.section()
 
 
 async def _check(stack: Settings) -> None:

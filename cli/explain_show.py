@@ -61,13 +61,17 @@ def _word(part: Part, i: int) -> Text:
 
 def _names(found: Explanation) -> Table | None:
     rows = [name for part in found.parts for name in part.names]
-    if not rows:
+    places = {(name.start, name.end) for name in rows}
+    others = [m for m in found.mentions if (m.start, m.end) not in places]
+    if not rows and not others:
         return None
     table = table_of("Words", "Taken for", "How surely", "Refers to")
     meant = {(m.start, m.end): f"{m.name} ({m.type})" for m in found.mentions}
     for name in rows:
         kind = name.type or "no name"
         table.add_row(Text(name.text), kind, f"{name.sure:.2f}", Text(meant.get((name.start, name.end), "")))
+    for m in others:
+        table.add_row(Text(m.text), m.type, "by rule", Text(meant[m.start, m.end]))
     return table
 
 

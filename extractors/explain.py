@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memstream.extractors.frames import Frame, frames
+from memstream.extractors.language import ENGLISH
 from memstream.extractors.reader_input import Piece
 from memstream.extractors.spacy_extractor import SpacyExtractor, Traced
 from memstream.extractors.textprep import parse_json
@@ -105,6 +106,7 @@ class Explanation:
     """Everything about one message. `notes` say what holds for all of it."""
 
     text: str
+    language: str
     parts: tuple[Part, ...]
     mentions: tuple[Mentioned, ...]
     facts: tuple[Said, ...]
@@ -127,7 +129,8 @@ def _explained(turn: Turn, found: Traced) -> Explanation:
     facts = tuple(_said(a, found.trace.attempts) for a in extraction.assertions)
     return Explanation(
         text=turn.text,
-        parts=tuple(_part(piece) for piece in found.parsed.pieces),
+        language=found.language,
+        parts=tuple(_part(piece, found.language) for piece in found.parsed.pieces),
         mentions=tuple(Mentioned(m.text, m.start, m.end, m.entity.type, m.entity.name) for m in extraction.mentions),
         facts=facts,
         preferences=extraction.preferences,
@@ -138,7 +141,7 @@ def _explained(turn: Turn, found: Traced) -> Explanation:
     )
 
 
-def _part(piece: Piece) -> Part:
+def _part(piece: Piece, language: str) -> Part:
     tree = piece.tree
     names = [
         Name(
@@ -151,7 +154,7 @@ def _part(piece: Piece) -> Part:
         Token(tree.words[i], tree.offset + tree.at[i], tree.lemma[i], tree.pos[i], tree.dep[i], tree.head[i])
         for i in range(len(tree))
     ]
-    clauses = [_clause(tree, frame) for frame in frames(tree, piece.quoted)]
+    clauses = [_clause(tree, frame) for frame in frames(tree, piece.quoted)] if language == ENGLISH else []
     return Part(tree.text, tree.offset, tuple(tokens), tuple(names), tuple(clauses))
 
 
@@ -194,6 +197,8 @@ def _refused(found: Traced, said: set[tuple[str, str, str]]) -> tuple[Attempt, .
 
 def _notes(turn: Turn, found: Traced) -> list[str]:
     notes = list(found.extraction.cut)
+    if found.language != ENGLISH and found.parsed.pieces:
+        notes.append(f"it is read as {found.language!r}, by that language's own model and patterns")
     if found.fiction:
         notes.append(f"nothing is asserted: {WHY['invented']}")
     if turn.role == "assistant" and not turn.named:

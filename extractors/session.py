@@ -73,6 +73,7 @@ class Session:
     fiction: int = 0
     seen: list[str] = field(default_factory=list)
     last_speaker: str = ""
+    language: str = ""  # the one decided last, "" for the default
 
     @classmethod
     def decode(cls, state: bytes) -> Session:
@@ -91,6 +92,7 @@ class Session:
             fiction=raw["x"],
             seen=raw["s"],
             last_speaker=raw["l"],
+            language=raw.get("i", ""),
         )
 
     def encode(self) -> bytes:
@@ -121,6 +123,7 @@ class Session:
             {
                 "v": VERSION, "t": self.turn, "k": known, "g": self.guesses, "f": self.facts, "x": self.fiction,
                 "q": [q.predicate, q.subject, q.event, q.asker] if q else None, "s": self.seen, "l": self.last_speaker,
+                **({"i": self.language} if self.language else {}),
             }
         )  # fmt: skip
 

@@ -6,11 +6,14 @@ depends on its text, its time and the session before it, and on nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memstream.extractors.candidates import candidates
 from memstream.extractors.entity_model import entity_model
+from memstream.extractors.foreign import read_foreign
 from memstream.extractors.frames import quoted_tokens
+from memstream.extractors.language import ENGLISH
 from memstream.extractors.lru import LruCache
 from memstream.extractors.pipeline import parse, pipeline
 from memstream.extractors.read import read_message
@@ -18,21 +21,34 @@ from memstream.extractors.reader_input import Parsed, Piece
 from memstream.extractors.seats import seat, take_seats
 from memstream.extractors.session import Session
 from memstream.extractors.textprep import Prepared, parse_json, prepare
+from memstream.extractors.tongues import Tongues
 from memstream.extractors.trace import Trace
 from memstream.extractors.tree import tree_of
 from memstream.extractors.ways import own_digest, own_version, patterns, surfaces
 from memstream.schemas.extraction import Extraction, SessionExtraction, SessionTurns, Turn
+from memstream.settings import load
 
 NAME = "spacy"
 GENERATION = 2
-OWN_VERSIONS = 1_000  # between two generations there is room for the versions of a person's own patterns
+OWN_VERSIONS = 100  # between two generations there is room for the versions of a person's own patterns
 CACHE = 1_024
 _CACHED_CHARS = 400  # longer texts are seldom said twice
 
 
-def create(model: str | None = None, cache_size: int = CACHE) -> SpacyExtractor:
-    """A new extractor. `model`: another spaCy model package; `cache_size`: how many parsed texts to remember."""
-    return SpacyExtractor(model, cache_size)
+def create(
+    model: str | None = None, cache_size: int = CACHE, *, language: str | None = None,
+    language_models: Mapping[str, str] | None = None,
+) -> SpacyExtractor:  # fmt: skip
+    """A new extractor. `model`: another spaCy model package; `cache_size`: how many parsed texts to remember.
+
+    `language` is the one that is taken where none is certain, `language_models` are spaCy models of other languages;
+    both by the settings where they are not given.
+    """
+    if language is None or language_models is None:
+        settings = load()
+        language = settings.language if language is None else language
+        language_models = settings.models_by_language if language_models is None else language_models
+    return SpacyExtractor(model, cache_size, Tongues(language, language_models, cache_size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +64,7 @@ class Traced:
     parsed: Parsed
     extraction: Extraction
     fiction: bool
+    language: str
     trace: Trace
 
 
@@ -58,10 +75,11 @@ class SpacyExtractor:
     its generation, so that a newer version of them replaces what an older one said.
     """
 
-    def __init__(self, model: str | None = None, cache_size: int = CACHE) -> None:
+    def __init__(self, model: str | None = None, cache_size: int = CACHE, tongues: Tongues | None = None) -> None:
         self._model = model
+        self._tongues = tongues or Tongues(ENGLISH, {}, cache_size)
         self._cache: LruCache[str, Parsed] = LruCache(cache_size)
-        digest = own_digest()
+        digest = own_digest() + self._tongues.digest
         self.name = f"{NAME}~{digest}" if digest else NAME
         self.generation = GENERATION * OWN_VERSIONS + own_version()
         patterns()
@@ -71,7 +89,8 @@ class SpacyExtractor:
 
     def extract(self, sessions: list[SessionTurns]) -> list[SessionExtraction]:
         """One SessionExtraction for each, in order. See memstream.schemas.extraction.Extractor."""
-        parsed = self._parse({turn.text for session in sessions for turn in session.turns if _is_prose(turn)})
+        ahead = (each for session in sessions for each in self._tongues.ahead(session))
+        parsed = self._parse({text for text, language in ahead if language == ENGLISH})
         return [self._session(session, parsed) for session in sessions]
 
     def _session(self, turns: SessionTurns, parsed: dict[str, Parsed]) -> SessionExtraction:
@@ -80,7 +99,7 @@ class SpacyExtractor:
         for turn in turns.turns:
             session = Session.decode(state)
             repeated = session.repeats(turn.event_id)
-            extractions.append(read_message(turn, parsed.get(turn.text), session))
+            extractions.append(self._read(turn, session, parsed))
             if not repeated:
                 session.take(turn.event_id)
                 state = session.encode()
@@ -89,9 +108,23 @@ class SpacyExtractor:
     def traced(self, state: bytes, turn: Turn) -> Traced:
         """One turn as `extract` reads it after what made `state`, with a trace of what was tried."""
         session, trace = Session.decode(state), Trace()
-        parsed = self._parse({turn.text}).get(turn.text) if _is_prose(turn) else None
-        extraction = read_message(turn, parsed, session, trace)
-        return Traced(parsed or Parsed((), ()), extraction, session.fiction > 0, trace)
+        prose = _is_prose(turn)
+        language = self._tongues.of(turn, Session.decode(state)) if prose else ENGLISH
+        parsed: dict[str, Parsed] = {}
+        extraction = self._read(turn, session, parsed, trace)
+        found = self._tongues.foreign(turn.text, language).parsed if language != ENGLISH else parsed.get(turn.text)
+        return Traced(found or Parsed((), ()), extraction, session.fiction > 0, language, trace)
+
+    def _read(self, turn: Turn, session: Session, parsed: dict[str, Parsed], trace: Trace | None = None) -> Extraction:
+        """One message in its language. `parsed` has what was parsed ahead as English, and gets what is lacking."""
+        if not _is_prose(turn):
+            return read_message(turn, None, session, trace)
+        language = self._tongues.of(turn, session)
+        if language != ENGLISH:
+            return read_foreign(turn, self._tongues.foreign(turn.text, language), session, trace)
+        if turn.text not in parsed:
+            parsed |= self._parse({turn.text})
+        return read_message(turn, parsed[turn.text], session, trace)
 
     def _parse(self, texts: set[str]) -> dict[str, Parsed]:
         out: dict[str, Parsed] = {}

@@ -14,10 +14,10 @@ from memstream.extractors.ways import surfaces
 MAX_BETWEEN = 60
 
 
-def match_surfaces(reading: Reading, language: str = ENGLISH) -> None:
+def match_surfaces(reading: Reading) -> None:
     """Try every pair of neighbouring names, and what is coordinated with the right one."""
     names = reading.named
-    ways = [surface for surface in surfaces() if surface.language == language]
+    ways = [surface for surface in surfaces() if surface.language == ENGLISH]
     for number, (left, right) in enumerate(itertools.pairwise(names)):
         tree = reading.tree
         if tree.sent[left.span.start] != tree.sent[right.span.start] or left.known is right.known:
@@ -64,7 +64,8 @@ def _plain(reading: Reading, left: Named, right: Named) -> bool:
         if i not in reading.cover  # Will is a man
     ):
         return False
-    return not any(f.unsure or f.negated or f.told_by is not None for f in reading.frames if left.span.start <= f.head < right.span.end)
+    between = [f for f in reading.frames if left.span.start <= f.head < right.span.end]
+    return not any(f.unsure or f.negated or f.told_by is not None for f in between)
 
 
 def _say(reading: Reading, surface: Surface, left: Named, right: Named) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from memstream.schemas.extraction import EntityType
 
-MAX_VERSION = 999
+MAX_VERSION = 99
 TYPES = tuple(sorted(kind.value for kind in EntityType))
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _KEYS = ("meaning", "cardinality", "subject", "object", "value", "inverse", "symmetric", "examples", "against")

@@ -85,6 +85,17 @@ def check_predicates(value: Path) -> Path:
     return value
 
 
+def check_language_models(value: str) -> str:
+    """Languages and their spaCy models: de=de_core_news_sm,cs=/models/cs."""
+    for part in filter(None, value.split(",")):
+        language, _, model = part.partition("=")
+        if not re.fullmatch("[a-z]{2,3}", language) or not model.strip():
+            raise ValueError(f"'{part}' is not language=model; write for example de=de_core_news_sm,cs=/models/cs")
+        if language == "en":
+            raise ValueError("the rules for English are made for the model that comes with Memstream: leave en out")
+    return value
+
+
 def check_json_object(value: Any) -> Any:
     """A JSON object as text; what is one already is taken as it is."""
     if not isinstance(value, str):

@@ -22,6 +22,7 @@ from memstream.settings.checks import (
     check_http_url,
     check_json_object,
     check_keys,
+    check_language_models,
     check_neo4j_uri,
     check_predicates,
     check_prefix,
@@ -124,6 +125,12 @@ class Settings(BaseSettings):
     predicates: Annotated[Path, AfterValidator(check_predicates)] | None = Field(
         None, description="A file of your own predicates and patterns; the same for all processes (docs/predicates.md)."
     )
+    language: str = Field(
+        "en", pattern="^[a-z]{2,3}$", description="The language of messages that are too short to tell: en, de …"
+    )
+    language_models: Annotated[str, AfterValidator(check_language_models)] = Field(
+        "", description="spaCy models of other languages: de=de_core_news_sm,cs=/models/cs (docs/extraction.md)."
+    )
     extract_processes: int = Field(0, ge=0, le=256, description="Extraction processes of a worker; 0: one a core.")
     extract_batch: int = Field(500, ge=1, le=10_000, description="Most events in a batch of the extraction stage.")
     embedder: Annotated[str, AfterValidator(check_embedder)] = Field(
@@ -207,6 +214,12 @@ class Settings(BaseSettings):
     def extract_process_count(self) -> int:
         """How many extraction processes a worker starts: the setting, or the cores this process may use."""
         return self.extract_processes or usable_cores()
+
+    @property
+    def models_by_language(self) -> dict[str, str]:
+        """The spaCy model of each language that has one beside English."""
+        parts = (part.partition("=") for part in filter(None, self.language_models.split(",")))
+        return {language: model.strip() for language, _, model in parts}
 
     @property
     def neo4j_auth(self) -> tuple[str, str] | None:

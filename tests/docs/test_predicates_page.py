@@ -61,6 +61,20 @@ EXTRACTION = (Path(__file__).parents[2] / "docs" / "extraction.md").read_text(en
 WHY_NOT = EXTRACTION.split("## Why, and why not")[1].split("\n## ")[0]
 
 
+LANGUAGES = EXTRACTION.split("## Languages")[1].split("\n## ")[0]
+
+
+def test_the_page_says_how_another_language_is_read(folder: Path) -> None:
+    """Its command shows the rules at work, and its words are those of the patch."""
+    [command] = re.findall(r"^memstream (.+)$", LANGUAGES, flags=re.M)
+    done = CliRunner().invoke(app, shlex.split(command), prog_name="memstream", env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    told = "language 'de': no model is set for it; names by rule, no facts"
+    assert told in done.output
+    assert f"`{told}`" in LANGUAGES
+    assert folder
+
+
 def test_the_commands_that_explain_run(folder: Path) -> None:
     """Those of docs/extraction.md: reasons in the terminal, a page, JSON."""
     shown = []

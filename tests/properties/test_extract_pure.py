@@ -35,6 +35,8 @@ LINES = [
     "",
     "🙂🙂",
     "שלום, אני גר בברלין",
+    "Ich wohne jetzt in Leipzig und arbeite mit Frau Dr. Lund bei der Kestrel GmbH.",
+    "Leipzig",
     "The company is owned by Meridiem Group. Its founder, Sefa Tuilagi, is 52.",
 ]
 ROLES = ["user", "user", "user", "assistant", "system", "tool"]

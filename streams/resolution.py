@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
 from memstream.extractors.embedders import Embedder
 from memstream.folds.sames import Profile, Same, Status, resolve
 from memstream.folds.sames.blocking import candidates
@@ -20,8 +18,6 @@ from memstream.schemas.patch import Origin, Patch, ResolvedRow
 from memstream.schemas.topics import Topic, record_key
 from memstream.sinks.resolving import Described, Pair, Place, ScopeReader
 from memstream.streams.outlet import Message
-
-log = structlog.get_logger(__name__)
 
 SOURCE = "memstream://resolution"
 TYPE = "io.memstream.derived.same-as.v1"
@@ -72,7 +68,6 @@ def resolve_scope(reader: ScopeReader, place: Place, embedder: Embedder) -> Reso
     rows = changes(sames, judged.found)
     recorded_at = max((one.recorded_at for one in described), default="")
     patches = tuple(_patches(place, recorded_at, rows))
-    log.info("resolved", scope=place.scope, entities=len(described), pairs=len(sames), changed=len(rows))
     return Resolved(place.scope, place.position, len(described), sames, patches)
 
 

@@ -20,6 +20,7 @@ from memstream.schemas.feedback import Recalled, Served
 from memstream.schemas.former import RecalledV1, ServedV1
 from memstream.schemas.patch import PATCH_VERSION, Patch, Verdict
 from memstream.schemas.upcasting import FORMER, Former, recalled_v2, upcast
+from memstream.sinks.records import digest_of
 
 DATA = Path(__file__).parents[1] / "data"
 RECALLED_V1 = (DATA / "events" / "recalled.v1.jsonl").read_bytes().splitlines()
@@ -149,6 +150,15 @@ def test_the_first_patches_are_read(line: bytes) -> None:
     assert (patch.origin.id, patch.generation) == (told["origin"]["id"], told["generation"])
     assert (len(patch.nodes), len(patch.assertions)) == (len(told.get("nodes", ())), len(told.get("assertions", ())))
     assert (patch.verdict is Verdict.DEAD_LETTERED) is (told.get("verdict") == "dead_lettered")
+
+
+def test_a_patch_of_the_second_version_tells_whom_it_lacks() -> None:
+    """And says for the rest what one of the first version said: both have one digest but for the mark."""
+    [line] = (DATA / "patches" / "v2.jsonl").read_bytes().splitlines()
+    first, second = Patch.decode(PATCHES_V1[0]), Patch.decode(line)
+    assert (first.missing, second.missing) == ((), ("openai",))
+    assert first == second.model_copy(update={"missing": ()})
+    assert digest_of(PATCHES_V1[0]) == digest_of(orjson.dumps(orjson.loads(PATCHES_V1[0]) | {"version": 2}))
 
 
 def test_each_former_patch_version_has_a_step() -> None:

@@ -53,7 +53,7 @@ def test_the_real_package_reads_a_model_from_its_folder(tmp_path: Path) -> None:
     from tiny_gliner import make  # noqa: PLC0415 - imports the package
 
     extractor = GlinerExtractor(GlinerOptions(make(tmp_path), generation=2, threshold=0.0))
-    assert (extractor.name, extractor.generation) == ("gliner", 2_000)
+    assert (extractor.name, extractor.generation) == ("gliner", 2_000_000)
     turns = [Turn(f"e{number}", "user", "Ana", text, NOW) for number, text in enumerate(TEXTS)]
     [found] = extractor.extract([SessionTurns(b"", turns)])
     for text, said in zip(TEXTS, found.extractions, strict=True):

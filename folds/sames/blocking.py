@@ -16,6 +16,7 @@ MOST = 100
 """Entities that share a key, of which each pair is compared."""
 
 _HEAD = 4
+_WORDS = 8  # of a name, of which keys are made
 
 
 def keys(profile: Profile) -> frozenset[str]:
@@ -45,9 +46,9 @@ def _of_person(name: str) -> Iterator[str]:
     tokens = [sound(given(one)) for one in told.tokens if len(one) > 1]
     tokens += [sound(given(one)) for one in told.joined if "-" in name and len(one) > 1]
     yield "p=" + "".join(sorted("".join(told.tokens)))
-    for token in tokens:
+    for token in tokens[:_WORDS]:
         yield f"p:{token}"
-    for one, other in combinations(sorted(set(tokens)), 2):
+    for one, other in combinations(sorted(set(tokens))[:_WORDS], 2):
         yield f"p:{one}+{other}"
     if told.address:
         handle = "".join(told.tokens)
@@ -64,8 +65,8 @@ def _of_thing(name: str, kind: EntityType) -> Iterator[str]:
     # numbers must be the same anyway: tickets of one project do not meet each other
     yield f"t={told.compact}"
     table = words()
-    sounds = sorted({sound(one) for one in told.words if one not in table.kinds.get(kind, ())})
-    for one in sounds or [sound(one) for one in told.words]:
+    sounds = sorted({sound(one) for one in told.words if one not in table.kinds.get(kind, ())})[:_WORDS]
+    for one in sounds or [sound(one) for one in told.words[:_WORDS]]:
         yield f"t:{one}{marks}"
         yield f"t~{one[:_HEAD]}{one[-1:]}{len(told.words)}{marks}"
     for one, other in combinations(sounds, 2):

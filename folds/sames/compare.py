@@ -47,14 +47,28 @@ def compare(a: Profile, b: Profile) -> Judgement:
 
 def _best(a: Profile, b: Profile) -> tuple[Likeness, bool]:
     """The best likeness of any of their names, and whether an alias gave it."""
-    best, alias = NOTHING, False
     known = _belongs(a, b)
+    best = _names_alike(a.name, b.name, a.type, b.type, known)
+    alias, plain = False, best.score > 0
     for i, one in enumerate(a.names[:_NAMES]):
         for j, other in enumerate(b.names[:_NAMES]):
-            like = _names_alike(one, other, a.type, b.type, known)
+            like = _names_alike(one, other, a.type, b.type, known) if i or j else NOTHING
+            if like.score and not plain:
+                like = _by_alias(like, min(one, other, key=len), a.type, both=bool(i and j))
             if (like.score, like.reason) > (best.score, best.reason):
-                best, alias = like, i > 0 or j > 0
+                best, alias = like, True
     return best, alias
+
+
+def _by_alias(like: Likeness, name: str, kind: EntityType, *, both: bool) -> Likeness:
+    """What another name is worth where their own names have nothing in common.
+
+    A short one may be of many: neither two people called Mike nor two bodies called AMA are one for it.
+    """
+    weak = both or like.partial
+    if len(name.split()) > 1 or not (weak or kind is EntityType.PERSON):
+        return like
+    return Likeness(min(like.score, 0.65 if weak else 0.75), like.reason, partial=True, most=0.85)
 
 
 def _names_alike(a: str, b: str, one: EntityType, other: EntityType, known: tuple[str, ...]) -> Likeness:

@@ -15,6 +15,8 @@ _INITIALS = re.compile(r"\b([^\W\d_])\.(?=[^\W\d_]\b)")
 _OWNED = re.compile(r"'s\s|s'\s|^(?:my|our|your|his|her|their)\s", re.IGNORECASE)
 _ROLE = re.compile(r"\s+(?:from|at|in|of)\s+(?!the\b)", re.IGNORECASE)
 
+_MOST_WORDS = 10  # what has more is no name
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -43,7 +45,7 @@ def person(name: str) -> Person:
     if _ADDRESS.match(text.lower()):
         tokens = tuple(_TOKEN.findall(text.lower().lstrip("@").split("@")[0]))
         return Person(tokens, tokens, address=text.lower())
-    if _OWNED.search(name.replace("’", "'")):
+    if _OWNED.search(name.replace("’", "'")) or len(text.split()) > _MOST_WORDS:
         tokens = tuple(_TOKEN.findall(text.lower()))
         return Person(tokens, tokens, described=True)
     text, *role = _ROLE.split(text, maxsplit=1)

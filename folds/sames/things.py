@@ -14,6 +14,7 @@ from memstream.schemas.extraction import EntityType
 
 _AMBIGUOUS = frozenset({"university", "college", "school", "institute"})
 _BODIES = frozenset({EntityType.ORGANIZATION, EntityType.LOCATION, EntityType.EVENT})
+_MOST_SPELT = 4  # words of which another spelling is looked for
 _LONG_WORD = 10  # letters of a single word that is hardly a word of everyday use
 
 
@@ -108,7 +109,8 @@ def _leftover(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[tuple[str, ...], 
     """The words of each that the other has not, and how like the others are: same, sound, typo."""
     mine, theirs = Counter(a) - Counter(b), Counter(b) - Counter(a)
     left, right, how = sorted(mine.elements()), sorted(theirs.elements()), "same"
-    for test, called in ((spelt_alike, "sound"), (mistyped, "typo")):
+    tests = ((spelt_alike, "sound"), (mistyped, "typo")) if max(len(left), len(right)) <= _MOST_SPELT else ()
+    for test, called in tests:
         for word in list(left):
             match = next((other for other in right if test(word, other)), None)
             if match is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from benchmarks import resolution
@@ -52,6 +54,27 @@ def test_no_two_people_are_one_for_sharing_a_first_name() -> None:
     """Neither two full names, nor one alone beside several of them, however many there are."""
     annas = people("Anna", "Anna Kowalska", "Anna Weber", "Anna Lind", "Dr. Anna Weber-Lind")
     assert joined(resolve(annas)) == set()
+
+
+def test_a_short_name_that_two_share_joins_nobody() -> None:
+    """Two people who are called Mike, and two bodies that go by AMA; Mike alone is for review."""
+    brown, green = (Profile(name, PERSON, name, ("Mike",)) for name in ("Michael Brown", "Michael Green"))
+    assert resolve([brown, green]) == ()
+    assert joined(resolve([brown, Profile("Mike", PERSON, "Mike")])) == set()
+    medical, marketing = (
+        Profile(name, ORGANIZATION, name, ("AMA",))
+        for name in ("American Medical Association", "American Marketing Association")
+    )
+    assert resolve([medical, marketing]) == ()
+    assert joined(resolve([medical, Profile("AMA", ORGANIZATION, "AMA")])) == {
+        frozenset(("AMA", "American Medical Association"))
+    }
+
+
+def test_another_name_in_full_joins() -> None:
+    """A maiden name that was told is as good as the name."""
+    both = [Profile("a", PERSON, "Laura Bianchi", ("Laura Conti",)), Profile("b", PERSON, "Laura Conti")]
+    assert joined(resolve(both)) == {frozenset("ab")}
 
 
 def test_what_fits_two_that_differ_is_left_to_a_person() -> None:
@@ -154,14 +177,17 @@ def test_what_is_known_of_both_lifts_an_initial() -> None:
 
 
 def test_descriptions_that_are_alike_bring_a_pair_to_review() -> None:
-    """Vectors alone join nothing."""
-    near = (0.6, 0.8)
-    pair = [
-        Profile("a", OBJECT, "Growth board", vector=near),
-        Profile("b", ORGANIZATION, "Growth board", vector=near),
-        Profile("c", ORGANIZATION, "Quarterly review", vector=near),
-    ]
-    assert not any("c" in {one.a, one.b} for one in resolve(pair))
+    """Two letters say too little of a body, unless both are described alike; vectors alone say nothing."""
+
+    def of(vector: tuple[float, ...]) -> list[Profile]:
+        return [
+            Profile("a", ORGANIZATION, "HR", vector=(0.6, 0.8)),
+            Profile("b", ORGANIZATION, "Halden Robotics", vector=vector),
+            Profile("c", ORGANIZATION, "Quarterly Review", vector=(0.6, 0.8)),
+        ]
+
+    assert resolve(of((0.8, -0.6))) == resolve(of(())) == ()
+    assert asked(resolve(of((0.6, 0.8)))) == {frozenset("ab")}
 
 
 def test_what_people_said_stands_above_it() -> None:
@@ -173,6 +199,17 @@ def test_what_people_said_stands_above_it() -> None:
     assert not any({"Bob Hale", "Robert Hale"} <= group for group in groups_of(joined(found)))
     merged = {("Bob Hale", "Robert Hale"): True}
     assert frozenset(("Bob Hale", "Robert Hale")) not in joined(resolve(three, merged))
+
+
+@pytest.mark.parametrize("kind", list(EntityType))
+def test_names_of_any_length_are_compared_in_bounded_time(kind: EntityType) -> None:
+    """The longest names there are, of very many words and of one."""
+    words = " ".join(f"w{i % 60}x" for i in range(128))
+    letters = "ab" * 256
+    names = (words, words[2:] + " z", letters, letters[:-1] + "c", "a-" * 255, "a." * 255, "@" + "a" * 500)
+    started = time.monotonic()
+    resolve(things(kind, *names))
+    assert time.monotonic() - started < 2
 
 
 def test_many_that_share_a_word_cost_no_more_than_they_must() -> None:

@@ -62,7 +62,7 @@ class Ledger:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._base.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; {_TABLES}")
+            self._base.executescript(f"PRAGMA synchronous = OFF; {_TABLES}")
         except (OSError, sqlite3.Error) as error:
             raise SettingsError(f"{path}, where it is kept what models have cost, can't be used: {error}") from error
 

@@ -81,15 +81,12 @@ class ReExtraction:
 
     async def _topic(self, topic: str, pool: Pool, sender: Sender) -> None:
         wanted = {one.place: one for one in self.marked if one.place.topic == topic}
-        last: dict[int, int] = {}
-        for place in wanted:
-            last[place.partition] = max(place.offset, last.get(place.partition, 0))
-        keys = await self._keys(topic, wanted, last) if topic == Topic.CONVERSATION else frozenset()
+        partitions = {place.partition for place in wanted}
+        last = await self._last(topic, wanted, partitions) if topic == Topic.CONVERSATION else {}
         waiting = 0
-        async for found in read_to_end(self.settings, self.settings.topic(Topic(topic)), last):
+        async for found in read_to_end(self.settings, self.settings.topic(Topic(topic)), partitions):
             place = Place(topic, found.partition, found.offset)
-            explains = (found.partition, found.key) in keys and found.offset <= last[found.partition]
-            if place not in wanted and not explains:
+            if place not in wanted and found.offset > last.get((found.partition, found.key), -1):
                 continue
             self._waiting.setdefault((topic, found.partition, found.key), []).append(_record(topic, found))
             waiting += 1
@@ -100,14 +97,16 @@ class ReExtraction:
                 return
         await self._send_through(pool, sender, wanted)
 
-    async def _keys(
-        self, topic: str, wanted: Collection[Place], last: Mapping[int, int]
-    ) -> frozenset[tuple[int, bytes | None]]:
-        """The sessions that these events are of."""
-        found = read_to_end(self.settings, self.settings.topic(Topic(topic)), last)
-        return frozenset(
-            [(one.partition, one.key) async for one in found if Place(topic, one.partition, one.offset) in wanted]
-        )
+    async def _last(
+        self, topic: str, wanted: Collection[Place], partitions: Collection[int]
+    ) -> dict[tuple[int, bytes | None], int]:
+        """The sessions that these events are of, by partition and key, with the offset of the last event of each."""
+        found = read_to_end(self.settings, self.settings.topic(Topic(topic)), partitions)
+        return {
+            (one.partition, one.key): one.offset
+            async for one in found
+            if Place(topic, one.partition, one.offset) in wanted
+        }
 
     async def _send_through(self, pool: Pool, sender: Sender, wanted: Mapping[Place, Marked]) -> None:
         works = [

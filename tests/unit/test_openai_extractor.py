@@ -240,6 +240,15 @@ def test_an_outage_costs_little(model: FakeModel, make: Make) -> None:
     assert len(model.asked) == openai_client.FAILURES * openai_client.TRIES
 
 
+def test_a_whole_call_ends_in_bounded_time(model: FakeModel, make: Make) -> None:
+    """However many messages hang: the pool would take the process to hang, and refuse what it was at."""
+    model.script.extend([HANG] * 50)
+    began = time.monotonic()
+    said = read(make(seconds=0.4, parallel=1), *(turn(f"Message {n}.", n) for n in range(30)))
+    assert time.monotonic() - began < 4 * 0.4 + 1
+    assert all(one.missing for one in said)
+
+
 def test_it_comes_back_by_itself(model: FakeModel, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the rest is over and the model answers, messages are asked for again."""
     monkeypatch.setattr(openai_client, "REST_SECONDS", 0.3)

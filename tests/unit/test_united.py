@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -220,6 +221,28 @@ def test_a_ledger_counts_over_processes_and_forgets_at_midnight(tmp_path: Path) 
     assert one.today() == Day()
     one.close()
     two.close()
+
+
+def test_a_ledger_loses_no_penny_between_processes(tmp_path: Path) -> None:
+    """Six that open it and take at once: what was spent is the sum."""
+
+    def spend(_: int) -> None:
+        ledger = Ledger(tmp_path / "l.sqlite", Limits(spend_a_day=1_000.0))
+        for _ in range(20):
+            assert ledger.take(10, 0.5) == 0.0
+            ledger.settle(-5, -0.25)
+        ledger.close()
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(spend, range(6)))
+    ledger = Ledger(tmp_path / "l.sqlite", Limits())
+    assert ledger.today() == Day(30.0, 120, 600)
+    ledger.close()
+
+
+def test_a_ledger_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    """A folder that is none."""
+    limits = Limits(spend_a_day=1.0)
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match="can't be used"):
         Ledger(tmp_path / "file" / "l.sqlite", limits)

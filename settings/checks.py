@@ -50,6 +50,13 @@ def check_http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def check_model_url(value: str) -> str:
+    """An http(s) address without a login in it: an address is shown and logged."""
+    if "@" in urlsplit(value).netloc:
+        raise ValueError("put the key into MEMSTREAM_OPENAI_API_KEY instead of the address")
+    return check_http_url(value)
+
+
 def check_embedder(value: str) -> str:
     """The name of an embedder: minilm, none, sentence-transformers:NAME or openai:URL#MODEL#DIMS."""
     kind, _, rest = value.partition(":")

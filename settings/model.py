@@ -23,6 +23,7 @@ from memstream.settings.checks import (
     check_json_object,
     check_keys,
     check_language_models,
+    check_model_url,
     check_neo4j_uri,
     check_predicates,
     check_prefix,
@@ -138,7 +139,7 @@ class Settings(BaseSettings):
     )
     embedder_api_key: SecretStr | None = Field(None, description="Key for an openai: embedder.")
 
-    openai_url: Annotated[str, AfterValidator(check_http_url)] | None = Field(
+    openai_url: Annotated[str, AfterValidator(check_model_url)] | None = Field(
         None, description="Endpoint of the extractor openai, without /chat/completions: http://127.0.0.1:11434/v1."
     )
     openai_model: str | None = Field(None, min_length=1, description="Model that the extractor openai asks for.")

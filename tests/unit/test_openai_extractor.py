@@ -336,6 +336,8 @@ def test_the_settings_name_what_is_lacking() -> None:
         load(openai_spend_a_day=3.0)
     with pytest.raises(SettingsError, match="MEMSTREAM_OPENAI_BODY: is no JSON"):
         load(openai_body="{")
+    with pytest.raises(SettingsError, match="MEMSTREAM_OPENAI_API_KEY instead"):
+        load(openai_url="https://me:secret@example.org/v1")
     with pytest.raises(SettingsError, match="each once"):
         options_of(load(extractor="spacy+spacy"))
     assert options_of(load(extractor="spacy")) == {}

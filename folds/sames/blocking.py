@@ -71,6 +71,8 @@ def _of_thing(name: str, kind: EntityType) -> Iterator[str]:
         yield f"t~{one[:_HEAD]}{one[-1:]}{len(told.words)}{marks}"
     for one, other in combinations(sounds, 2):
         yield f"t:{one}+{other}{marks}"
+    if len(told.marks) > 1:
+        yield f"t{marks}"
     if told.acronym:
         yield f"ta{told.acronym}"
     for each in told.initials if kind is not EntityType.OBJECT else ():

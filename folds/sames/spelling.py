@@ -18,6 +18,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z](?:[a-z]|[A-Z]))|(?<=[A-Z])(?=[A-Z][a-z]
 _VERSION = re.compile(r"\b[vV](?=\d)")
 _WORD = re.compile(r"[A-Za-z]+\d+[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)*", re.ASCII)
 _PIECE = re.compile(r"[a-z]+|\d+(?:\.\d+)*", re.ASCII)
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _GREEK = re.compile("[οΟ][υύ]")
 _UNITS = {"++": " plusplus ", "&": " and ", "@": " "}
 
@@ -43,7 +44,7 @@ def split(text: str, known: frozenset[str] = frozenset()) -> list[str]:
 
     What is `known` is a word as it is, whatever digits and capitals it has (k8s, PostgreSQL). A version is its number.
     """
-    made = _VERSION.sub("", latin(text))
+    made = _ORDINAL.sub("", _VERSION.sub("", latin(text)))
     for sign, word in _UNITS.items():
         made = made.replace(sign, word)
     found: list[str] = []
@@ -60,7 +61,11 @@ def number(digits: str) -> str:
 
 def singular(word: str) -> str:
     """A word without the s of its plural."""
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+    return (
+        word[:-1]
+        if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as", "os"))
+        else word
+    )
 
 
 @functools.lru_cache(maxsize=50_000)

@@ -20,12 +20,13 @@ _STREET = {"st": "street"}  # at the end of a name; elsewhere it is a saint
 class Name:
     """A name, taken apart.
 
-    `words` are without what says little; `marks` tell things of one kind apart (numbers and single letters); `behind`
-    is what stands behind a comma (of a place: where it lies). `described`: it is no name ("Ana's team"), so every word
-    counts.
+    `words` are without what says little, `stems` the same without the plural of the last one; `marks` tell things of
+    one kind apart (numbers and single letters); `behind` is what stands behind a comma (of a place: where it lies).
+    `described`: it is no name ("Ana's team"), so every word counts.
     """
 
     words: tuple[str, ...]
+    stems: tuple[str, ...]
     marks: tuple[str, ...]
     compact: str
     acronym: str
@@ -44,19 +45,22 @@ def thing(name: str, kind: EntityType) -> Name:
     kept = _without_form(raw) if kind is EntityType.ORGANIZATION else raw
     united = _united(kept)
     told = [one for i, one in enumerate(united) if one not in table.light or _is_mark(one, i, united)] or kept
-    told = [_number(one, kind, i) for i, one in enumerate(told)]
+    told = [_number(one, i) for i, one in enumerate(told)]
     marks = [one for one in told if one[0].isdigit() or len(one) == 1]
     if kind is EntityType.LOCATION and len(told) > 1:
         told = [*told[:-1], _STREET.get(told[-1], told[-1])]
-    rest = tuple(_word(one, kind) for one in told if one not in marks)
-    bare = [one for one in latin(text).split() if one.lower() not in table.kinds.get(kind, ())]
+    kinds = table.kinds.get(kind, frozenset())
+    bodies = [one for one in told if one not in marks]
+    stems = tuple(_word(one, kind) for one in bodies)
+    bare = [one for one in latin(text).split() if one.lower() not in kinds]
     acronym = bare[0] if len(bare) == 1 and _ACRONYM.match(bare[0]) else ""
     return Name(
-        words=rest,
+        words=(*stems[:-1], *(_last(one) for one in bodies[-1:])),
+        stems=stems,
         marks=tuple(sorted(marks)),
         compact="".join(one for one in kept if one not in table.light or len(one) == 1) or "".join(raw),
         acronym=acronym.lower(),
-        initials=_initials(raw, kept, table.kinds.get(kind, frozenset())),
+        initials=_initials(raw, kept, kinds),
         behind=tuple(_behind(one) for one in behind if one.strip()),
         described=_OWNED.search(name) is not None,
     )
@@ -101,13 +105,20 @@ def _word(word: str, kind: EntityType) -> str:
     """A word as it is compared; the s of a plural is a part of the names of bodies and places."""
     same, bare = words().same, singular(word)
     if word in same or kind in {EntityType.ORGANIZATION, EntityType.LOCATION}:
-        return same.get(word, same.get(bare, word))
+        return _last(word)
     return same.get(bare, bare)
 
 
-def _number(word: str, kind: EntityType, at: int) -> str:
-    """Numbers in words, where they tell things of one name apart."""
-    return words().numbers.get(word, word) if at and kind is not EntityType.PERSON else word
+def _last(word: str) -> str:
+    """The last word of a name, whose plural makes several of one."""
+    same = words().same
+    return same.get(word, same.get(singular(word), word))
+
+
+def _number(word: str, at: int) -> str:
+    """Numbers in words, and Roman ones behind another word."""
+    table = words()
+    return table.numbers.get(word, table.roman.get(word, word) if at else word)
 
 
 def _initials(raw: list[str], kept: list[str], kinds: frozenset[str]) -> frozenset[str]:

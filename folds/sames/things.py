@@ -25,19 +25,22 @@ def same_thing(a: str, b: str, kind: EntityType, explained: Collection[str] = ()
     one, other = thing(a, kind), thing(b, kind)
     if (one.marks != other.marks or not (one.compact and other.compact)) and not one.acronym and not other.acronym:
         return NOTHING
+    by_words = NOTHING
+    if one.marks == other.marks:
+        by_words = _placed(_by_words(one, other, kind, explained), one, other, explained)
     if kind in _BODIES and (one.acronym or other.acronym):
-        short = _acronym(one, other)
-        if short.score or one.marks != other.marks:
-            return short
-    if one.marks != other.marks:
-        return NOTHING
-    return _placed(_by_words(one, other, kind, explained), one, other, explained)
+        return max(by_words, _acronym(one, other), key=lambda like: (like.score, like.reason))
+    return by_words
 
 
 def _by_words(one: Name, other: Name, kind: EntityType, explained: Collection[str]) -> Likeness:
-    left, right, how = _leftover(one.words, other.words)
+    kinds = words().kinds.get(kind, frozenset())
+    named = not kinds.isdisjoint((*one.stems, *other.stems))  # a payments service is a payment service
+    mine, theirs = (one.stems, other.stems) if named else (one.words, other.words)
+    left, right, how = _leftover(mine, theirs)
     if not left and not right:
-        return _all_alike(one, other, how)
+        tickets = len(mine) == 1 and not one.marks and one.compact in {other.compact + "s", other.compact[:-1]}
+        return NOTHING if tickets else _all_alike(mine, theirs, how)
     if one.compact == other.compact:
         if kind is EntityType.LOCATION:
             return Likeness(0.75, "the same letters, cut into words otherwise")
@@ -49,15 +52,13 @@ def _by_words(one: Name, other: Name, kind: EntityType, explained: Collection[st
     return _with_more(rest, fewer, kind, explained)
 
 
-def _all_alike(one: Name, other: Name, how: str) -> Likeness:
-    if len(one.words) == 1 and not one.marks and one.compact in {other.compact + "s", other.compact[:-1]}:
-        return NOTHING  # tickets are not the ticket
+def _all_alike(mine: tuple[str, ...], theirs: tuple[str, ...], how: str) -> Likeness:
     if how == "typo":
         return Likeness(0.8, "a letter of a long word differs", most=0.95)
-    if one.words == other.words or (how == "sound" and [*map(sound, one.words)] == [*map(sound, other.words)]):
+    if mine == theirs or (how == "sound" and [*map(sound, mine)] == [*map(sound, theirs)]):
         score, reason = (0.97, "the same words") if how == "same" else (0.93, "the same words, spelt otherwise")
         return Likeness(score, reason)
-    if _AMBIGUOUS & set(one.words):
+    if _AMBIGUOUS & set(mine):
         return Likeness(0.75, "the same words in another order, as often of two bodies", most=0.85)
     return Likeness(0.93, "the same words in another order")
 
@@ -70,7 +71,7 @@ def _with_more(rest: tuple[str, ...], fewer: Name, kind: EntityType, explained: 
     said, has = set(rest), set(fewer.words)
     if has and said <= known:
         return Likeness(0.92, "one name says where it belongs, and that is known")
-    if has - table.makers and kind is EntityType.OBJECT and said <= table.makers:
+    if kind is EntityType.OBJECT and said <= table.makers and (has - table.makers or len(fewer.marks) > 1):
         return Likeness(0.92, "one name has its maker's in it")
     if has and said <= kinds and not has & kinds:
         if len(fewer.words) + len(fewer.marks) >= 2 or len(fewer.compact) >= _LONG_WORD:

@@ -10,6 +10,8 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
+from memstream.folds.sames.spelling import singular
+
 _GENERATIONS = {"junior": "jr", "senior": "sr"}
 
 
@@ -35,6 +37,7 @@ class Words:
     short: Mapping[str, frozenset[str]]
     states: Mapping[str, str]
     numbers: Mapping[str, str]
+    roman: Mapping[str, str]
     lasting: frozenset[str]
 
 
@@ -47,7 +50,9 @@ def words() -> Words:
     given = _heads(raw["given"])
     return Words(
         same=MappingProxyType({word: head for word, head in same.items() if " " not in word}),
-        phrases=MappingProxyType({tuple(word.split()): head for word, head in same.items() if " " in word}),
+        phrases=MappingProxyType(
+            {tuple(map(singular, word.split())): head for word, head in same.items() if " " in word}
+        ),
         light=frozenset(raw["light"]),
         legal=tuple(sorted((tuple(one.split()) for one in raw["legal"]), key=len, reverse=True)),
         legal_first=frozenset(raw["legal_first"]),
@@ -64,6 +69,7 @@ def words() -> Words:
         short=MappingProxyType({row[0]: frozenset(given.get(one, one) for one in row[1:]) for row in raw["short"]}),
         states=MappingProxyType(dict(raw["states"])),
         numbers=MappingProxyType(dict(raw["numbers"])),
+        roman=MappingProxyType(dict(raw["roman"])),
         lasting=frozenset(raw["lasting"]),
     )
 

@@ -25,7 +25,7 @@ from memstream.schemas.extraction import (
 from memstream.settings import load
 
 GENERATION = 1
-STEP = 1_000_000  # above the thousands of the default one, below the model's steps
+STEP = 1_000_000  # above what the default one counts to, below the model's steps
 CONFIG = "gliner_config.json"
 LABELS = {
     "person": EntityType.PERSON,

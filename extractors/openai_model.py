@@ -27,7 +27,7 @@ from memstream.schemas.extraction import Extraction, Missing, SessionExtraction,
 from memstream.settings import load
 
 GENERATION = 1
-STEP = 1_000_000_000  # above GLiNER's millions and the default one's thousands
+STEP = 1_000_000_000  # above GLiNER's millions and what the default one counts to
 _VERSION = 1
 _REMEMBERED = 2_048  # answers: what is read again, since something else failed, is not paid for again
 _REFUSED = Extraction(outcomes=((NAME, "refused"),))

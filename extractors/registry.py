@@ -38,7 +38,7 @@ def create_extractor(name: str = "spacy", options: Options | None = None, **sett
             )
     given = options or {}
     made = [_create(found[part], *([given[part]] if part in given else []), **settings) for part in parts]
-    return made[0] if len(made) == 1 else United(made)
+    return made[0] if len(made) == 1 else United(made, parts)
 
 
 def _create(point: EntryPoint, *options: Any, **settings: Any) -> Extractor:

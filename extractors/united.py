@@ -19,40 +19,40 @@ _Parts = dict[str, bytes]
 class United:
     """The last of `parts` ranks highest. Its generation is the sum of theirs, so each better part makes a better whole.
 
-    A part that did not answer says so in the extraction, with what the generation lacks without it.
+    `names` are what they are called in the setting, under which their states are kept: a part may call itself by more
+    than that. One that did not answer says so in the extraction, with what the generation lacks without it.
     """
 
-    def __init__(self, parts: Sequence[Extractor]) -> None:
+    def __init__(self, parts: Sequence[Extractor], names: Sequence[str] | None = None) -> None:
         self.name = SEPARATOR.join(part.name for part in parts)
         self.generation = sum(part.generation for part in parts)
-        self._parts = list(parts)
+        self._parts = dict(zip(names or [part.name for part in parts], parts, strict=True))
 
     def extract(self, sessions: list[SessionTurns]) -> list[SessionExtraction]:
         """One SessionExtraction for each, in order. See memstream.schemas.extraction.Extractor."""
-        states = [_decode(session.state, self._parts[0].name) for session in sessions]
+        first, *others = self._parts
+        states = [_decode(session.state, first) for session in sessions]
 
-        def of(part: Extractor) -> list[SessionExtraction]:
+        def of(name: str) -> list[SessionExtraction]:
             own = [
-                SessionTurns(state.get(part.name, b""), session.turns)
+                SessionTurns(state.get(name, b""), session.turns)
                 for state, session in zip(states, sessions, strict=True)
             ]
-            return part.extract(own)
+            return self._parts[name].extract(own)
 
-        first, *others = self._parts
         # a model that is asked over the network is waited for while the first reads
         with ThreadPoolExecutor(max(len(others), 1)) as threads:
-            asked = [threads.submit(of, part) for part in others]
+            asked = [threads.submit(of, name) for name in others]
             answers = [of(first), *(one.result() for one in asked)]
         return [self._together(list(each)) for each in zip(*answers, strict=True)]
 
     def _together(self, answers: list[SessionExtraction]) -> SessionExtraction:
-        state = _encode({part.name: each.state for part, each in zip(self._parts, answers, strict=True)})
+        state = _encode({name: each.state for name, each in zip(self._parts, answers, strict=True)})
         turns = zip(*(each.extractions for each in answers), strict=True)
-        names = [part.name for part in self._parts]
         return SessionExtraction(
             state,
             [
-                unite([Voice(name, rank, one) for rank, (name, one) in enumerate(zip(names, said, strict=True))])
+                unite([Voice(name, rank, one) for rank, (name, one) in enumerate(zip(self._parts, said, strict=True))])
                 for said in turns
             ],
         )

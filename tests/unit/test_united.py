@@ -167,6 +167,9 @@ def test_each_has_a_state_of_its_own_and_the_first_goes_on_from_when_it_read_alo
     [two] = united.extract([SessionTurns(one.state, turns)])
     assert (first.seen, second.seen) == ([b"\xff", b"\xff:1"], [b"", b":1"])
     assert b'":1:1"' in two.state  # what is text can be searched, as seals need it
+    changed = Counter("a~1f", 3)
+    United([changed, second], ["a", "b"]).extract([SessionTurns(two.state, turns)])
+    assert changed.seen == [b"\xff:1:1"]  # it calls itself by its version, and is the same in the setting
 
 
 def patch_of(worker: ChunkWorker) -> Patch:

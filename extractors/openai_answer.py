@@ -18,6 +18,7 @@ import orjson
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from memstream.extractors.openai_request import VALUE, Earlier, shown_text, speaker_type
+from memstream.extractors.spans import longest
 from memstream.schemas.base import Confidence, Model, When
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import (
@@ -34,7 +35,7 @@ from memstream.schemas.limits import MAX_NAME
 
 NAME = "openai"
 LEAST_CONFIDENCE = 0.5
-_MOST_ITEMS = 500
+_MOST_ITEMS = 200
 _MOST_PLACES = 50  # of one name
 _FIRST_PERSON = frozenset({"i", "me", "my", "myself", "mine"})
 _NOBODY = frozenset(
@@ -115,7 +116,7 @@ def believed(content: str, turn: Turn, earlier: Sequence[Earlier]) -> Extraction
     facts.sort(key=lambda placed: placed[0])
     tastes.sort(key=lambda placed: placed[0])
     return Extraction(
-        mentions=_without_overlap([*mentions, *reading.named]),
+        mentions=longest([*mentions, *reading.named]),
         assertions=tuple(dict.fromkeys(one for _, one in facts)),
         preferences=tuple(dict.fromkeys(one for _, one in tastes)),
         outcomes=tuple((NAME, f"left_out_{why}") for why in reading.left_out),
@@ -250,6 +251,7 @@ class _Searchable:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._places: dict[str, list[tuple[int, int]]] = {}
 
     def find(self, quote: str) -> int | None:
         """Where the quote stands first."""
@@ -259,6 +261,12 @@ class _Searchable:
 
     def places(self, name: str) -> list[tuple[int, int]]:
         """Where it stands by itself, and not as a part of a word; the first of very many."""
+        known = self._places.get(name)
+        if known is None:
+            known = self._places[name] = self._look(name)
+        return known
+
+    def _look(self, name: str) -> list[tuple[int, int]]:
         pattern = _pattern(name)
         if pattern is None:
             return []
@@ -282,12 +290,3 @@ def _joins(text: str, at: int) -> bool:
 
 def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def _without_overlap(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
-    """Each place once, the longest of those that overlap."""
-    kept: list[Mention] = []
-    for one in sorted(dict.fromkeys(mentions), key=lambda m: (m.start - m.end, m.start, m.entity.name)):
-        if not any(one.start < other.end and other.start < one.end for other in kept):
-            kept.append(one)
-    return tuple(sorted(kept, key=lambda m: m.start))

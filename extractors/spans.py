@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memstream.schemas.extraction import EntityName, Mention, SameAs
@@ -74,6 +74,15 @@ def settle(said: Sequence[Sequence[Mention]]) -> Settled:
         disputed=frozenset(own for own, all_of in became.items() if all_of == {None}),
         same_as=tuple(dict.fromkeys(same_as)),
     )
+
+
+def longest(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+    """Of one extractor's mentions those that stand where some overlap: the longest, each place once."""
+    taken = _Taken()
+    for _, mention in sorted(((0, one) for one in mentions), key=_weight):
+        if not taken.over(mention.start, mention.end):
+            taken.take(0, mention)
+    return tuple(sorted((one for _, one in taken.held), key=lambda one: one.start))
 
 
 def _weight(said: tuple[int, Mention]) -> tuple[int, int, int, str, str]:

@@ -33,7 +33,7 @@ async def send(settings: Settings, *patches: Patch) -> None:
     """Put patches into their topic, and bytes between them that are none."""
     sender = Sender(settings)
     await sender.start()
-    told = [(record_key(one.origin.scope), one.encode()) for one in patches]
+    told: list[tuple[bytes, bytes | None]] = [(record_key(one.origin.scope), one.encode()) for one in patches]
     told += [(b"strange", b'{"missing": ["openai"]}'), (b"strange", b'"missing"'), (b"strange", None)]
     await sender.send([Message(Topic.PATCHES, key, value) for key, value in told])
     await sender.stop()

@@ -17,7 +17,6 @@ import structlog
 from pydantic import BaseModel, Field, ValidationError
 
 from memstream.extractors.ledger import Ledger, Limits, OverSpending
-from memstream.extractors.openai_answer import NAME
 from memstream.extractors.options import OpenAiOptions
 
 log = structlog.get_logger(__name__)

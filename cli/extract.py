@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
+from rich.markup import escape
 
 from memstream.cli.console import err
 from memstream.extractors.dialogue import extract_dialogues, merged_names, rows_of, turns_of
+from memstream.extractors.options import OPENAI, parts_of
 from memstream.extractors.registry import create_extractor
 from memstream.folds.facts import Said, TakenBack, fold
 from memstream.schemas.catalogue import catalogue
@@ -21,13 +24,14 @@ from memstream.schemas.names import normalise_name
 
 app = typer.Typer(help="Extract from dialogues in a file, without Kafka or Neo4j.")
 BATCH = 64
+FEW = 4  # where a model is asked, all of a call must be answered in its time
 
 
 @app.command()
 def extract(
     file: Annotated[Path, typer.Argument(help="JSON Lines: one dialogue a line, with id and messages.")],
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; standard output by default.")] = None,
-    extractor: Annotated[str, typer.Option(help="Name of an installed extractor.")] = "spacy",
+    extractor: Annotated[str, typer.Option(help="Names of installed extractors, with + between.")] = "spacy",
 ) -> None:
     """Read dialogues ({id, messages: [{id, role, name?, time, text}]}), one a line, and write what each one says.
 
@@ -36,10 +40,15 @@ def extract(
     dialogues = read_dialogues(file)
     made = create_extractor(extractor)
     lines = []
-    for start in range(0, len(dialogues), BATCH):
-        batch = dialogues[start : start + BATCH]
+    missing: Counter[str] = Counter()
+    many = FEW if OPENAI in parts_of(extractor) else BATCH
+    for start in range(0, len(dialogues), many):
+        batch = dialogues[start : start + many]
         for (name, turns), extractions in zip(batch, extract_dialogues(made, batch), strict=True):
+            missing.update(f"{one.extractor} ({one.why})" for said in extractions for one in said.missing)
             lines.append(orjson.dumps(dialogue_row(name, turns, extractions), option=orjson.OPT_APPEND_NEWLINE))
+    for lacks, count in sorted(missing.items()):
+        err.print(f"[yellow]Note:[/] {count} messages were read without {escape(lacks)}", soft_wrap=True)
     if out is None:
         sys.stdout.buffer.writelines(lines)
         sys.stdout.buffer.flush()

@@ -133,6 +133,9 @@ def write(
     write_chain(writer, came, {spot: at for spot, at in back.spots.items() if spot not in came})
     writer.flush()
     forget_versions(writer, back)
-    sames.forget(writer, back.nodes, back.forgotten)
+    positions: dict[str, int] = {}
+    for gone in taken.gone:
+        positions[gone.scope] = max(gone.cause.at, positions.get(gone.scope, -1))
+    sames.forget(writer, back.nodes, back.forgotten, positions)
     sweep(writer, back.nodes)
     return rows + said, [*told_of(applied), *told]

@@ -30,7 +30,9 @@ SCOPES = statement(
     """
     MATCH (s:Scope) WHERE s.scope >= $after AND ($own IS NULL OR s.scope = $own)
     MATCH (o:StreamOffset {topic: s.topic, partition: s.partition}) WHERE o.sealed IS NOT NULL
-    RETURN s.scope AS scope, s.partition AS partition, o.topic AS topic, o.sealed AS position ORDER BY scope
+    RETURN s.scope AS scope, s.partition AS partition, o.topic AS topic, o.sealed AS sealed,
+      coalesce(s.forgot, -1) AS forgot
+    ORDER BY scope
     """,
 )
 # Index: Entity (scope, norm), in its order.
@@ -76,7 +78,7 @@ PAIRS = statement(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A scope, and how far the partition of the log is in the graph that it lives in."""
+    """A scope, and how far the partition of the log is in the graph that it lives in, with all that is forgotten."""
 
     scope: str
     topic: str
@@ -111,7 +113,7 @@ class ScopeReader:
     def places(self, scope: str | None = None) -> list[Place]:
         """The scope, or all of them in order, as far as anything of them can be read."""
         rows = self._rows(SCOPES, own=scope, after=scope or "")
-        return [Place(row["scope"], row["topic"], row["partition"], row["position"]) for row in rows]
+        return [Place(row["scope"], row["topic"], row["partition"], max(row["sealed"], row["forgot"])) for row in rows]
 
     def entities(self, scope: str, page: int = PAGE) -> Iterator[Described]:
         """All entities of a scope, in the order of their names."""

@@ -1,4 +1,4 @@
-"""Resolution in the real graph: what it finds stands behind what people say, goes with what is erased, and converges."""
+"""Resolution in the real graph: it stands behind what people say, goes with what is erased, and converges."""
 
 from __future__ import annotations
 
@@ -179,6 +179,20 @@ def test_what_rests_on_something_erased_goes_until_it_is_found_without_it(graph:
     graph.apply(graph.say("gone", 30, session=None).erases("event", graph.say("m-Bob Hale", 1).key))
     graph.erase_on()
     assert edges(graph, "accepted") == {frozenset(("Robert Finch", "Bob Finch"))}
+    run(graph)
+    assert edges(graph, "accepted") == ONE
+
+
+def test_what_was_found_before_an_erasure_does_not_come_after_it(graph: World) -> None:
+    """A run that read what is forgotten by now says nothing, whether it comes with the erasure or behind it."""
+    tell(graph)
+    graph.apply(graph.say("again", 20).message().mention("Bob Hale"))
+    early = look(graph)
+    gone = graph.say("gone", 30, session=None).erases("event", graph.say("m-Bob Hale", 1).key)
+    graph.apply(gone, *early.patches)
+    graph.erase_on()
+    graph.apply(*early.patches)
+    assert graph.rows(EDGES) == []
     run(graph)
     assert edges(graph, "accepted") == ONE
 

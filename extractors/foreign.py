@@ -97,7 +97,8 @@ def _mentions(turn: Turn, window: Window, piece: Piece | None, session: Session)
         if UNKNOWN not in text and not any(a < end and start < b for a, b, _, _ in taken):
             taken.append((start, end, text, entity))
     out = []
-    for start, end, text, entity in sorted(taken, key=lambda span: span[0]):
+    for start, end, _, entity in sorted(taken, key=lambda span: span[0]):
+        text = turn.text[window.start + start : window.start + end]
         if entity.subtype in ("email", "phone"):
             out.append(Mention(entity, text, window.start + start, window.start + end))
             continue

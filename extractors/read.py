@@ -18,7 +18,7 @@ from memstream.extractors.references import Named
 from memstream.extractors.session import Known, Session
 from memstream.extractors.structured import match_headed_lists, read_structure
 from memstream.extractors.surface import match_surfaces
-from memstream.extractors.textprep import UNKNOWN
+from memstream.extractors.textprep import HEAD_CHARS, UNKNOWN
 from memstream.extractors.times import find_times
 from memstream.extractors.trace import Trace
 from memstream.extractors.traced import TracedReading
@@ -87,7 +87,7 @@ def speaker_of(turn: Turn, session: Session) -> Known:
 
 def _fiction(turn: Turn, session: Session) -> bool:
     """Whether the session is making things up: from a message that says so, for some turns."""
-    if turn.role in ("user", "system") and lexicon().fiction.search(turn.text):
+    if turn.role in ("user", "system") and lexicon().fiction.search(turn.text, 0, HEAD_CHARS):
         session.fiction = FICTION_TURNS
     elif session.fiction:
         session.fiction -= 1

@@ -61,7 +61,10 @@ class Reading(References):
         key = (a, b)
         if key not in self.mentions:
             offset, used = self.tree.offset, self.basis(known)
-            self.mentions[key] = Mention(known.entity, self.tree.text[a:b], offset + a, offset + b, used)
+            said = self.turn.text[
+                offset + a : offset + b
+            ]  # of the message itself: in the tree some of it may be masked
+            self.mentions[key] = Mention(known.entity, said, offset + a, offset + b, used)
 
     def dates(self, frame: Frame | None, at: int) -> tuple[str | None, str | None]:
         """valid_from and valid_to of a clause (or of the sentence of token `at` where there is no clause)."""

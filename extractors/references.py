@@ -13,6 +13,7 @@ from memstream.extractors.times import TimeExpression
 from memstream.extractors.tree import Tree
 from memstream.schemas.extraction import EntityName, Turn
 
+MAX_OWNERS = 4  # "my sister's husband's friend's dog"
 FIRST = frozenset({"i", "me", "my", "mine", "myself", "im", "i'm"})
 WE = frozenset({"we", "us", "our", "ours", "ourselves"})
 THIRD = words("he him his she her hers it its they them their theirs there himself herself itself")
@@ -74,6 +75,7 @@ class References:
     speaker: Known
     cover: dict[int, Named] = field(default_factory=dict)
     owner: dict[int, Frame] = field(default_factory=dict)
+    owners: int = 0
 
     def prepare(self) -> None:
         """Index candidates by token and clauses by token."""
@@ -219,7 +221,7 @@ class References:
         if person and owner is None:
             return None
         if owner is not None:
-            whose = self.ref(owner)
+            whose = self._owner(owner)
             if tree.lower[owner] not in WE:
                 if whose is None or whose.known is None:
                     return None
@@ -244,6 +246,15 @@ class References:
             known = Known(name, kind, lexicon().kin.get(lemma, ("", ""))[1])
             return Ref(known, "", used, start, end, fresh=True)
         return Ref(known, "", used, start, end)
+
+    def _owner(self, owner: int) -> Ref | None:
+        """Whose it is; nobody's where owners of owners never end."""
+        if self.owners >= MAX_OWNERS:
+            return None
+        self.owners += 1
+        whose = self.ref(owner)
+        self.owners -= 1
+        return whose
 
     def _owner_end(self, owner: int) -> int:
         case = [k for k in self.tree.kids[owner] if self.tree.dep[k] == "case"]

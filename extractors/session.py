@@ -6,6 +6,7 @@ begins from decoded bytes, it makes no difference over how many calls a session 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass, field
 from typing import Any
@@ -226,6 +227,7 @@ def _alias(known: Known, name: str) -> None:
         known.aliases = [*known.aliases, name][-4:]
 
 
+@functools.lru_cache(maxsize=8_192)
 def _plain(text: str) -> str:
     plain = clean(text).lower().replace("’", "'").removesuffix("'s")
     for article in ("the ", "our ", "my "):

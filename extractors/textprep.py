@@ -177,7 +177,7 @@ def _json_spans(text: str) -> list[tuple[int, int]]:
                 if depth == 0:
                     if i - m.start() >= 40 and '"' in text[m.start() : i]:
                         spans.append((m.start(), i + 1))
-                        end = i + 1
+                    end = i + 1  # what lies in one that is too small is smaller
                     break
         else:
             break

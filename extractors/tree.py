@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 
 from memstream.extractors.lexicon import words
 
+FAR = 60  # tokens: no phrase that is looked at reaches further to the left
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "X", "SYM", "ADJ"})
 
 
@@ -93,9 +94,14 @@ class Tree:
 
     def _left_edge(self, i: int) -> int:
         edge = i
-        for k in self.kids[i]:
-            if k < i:
-                edge = min(edge, self._left_edge(k) if self.dep[k] != "relcl" else k)
+        stack = [i]
+        while stack:
+            j = stack.pop()
+            for k in self.kids[j]:
+                if k < j:
+                    edge = min(edge, k)
+                    if self.dep[k] != "relcl" and i - k <= FAR:
+                        stack.append(k)
         return edge
 
 

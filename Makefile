@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test properties chaos lint bench gold resolution up down types
+.PHONY: help install demo test properties fuzz chaos lint bench gold resolution up down types
 
 # Annotated dialogues and recorded runs, which are kept beside the project.
 export MEMSTREAM_SHARED ?= $(abspath ../shared)
@@ -19,6 +19,11 @@ test: install ## bring up Kafka and Neo4j and run every test (ARGS="-k recall" f
 
 properties: install ## any order, any duplicates, any crash: ten times as many examples as `make test`
 	@EXAMPLES_TIMES=10 deploy/test.sh tests/properties $(ARGS)
+
+fuzz: install ## look for texts and records that break extraction or the codec (SECONDS=300 each)
+	@$(BIN)/python -c "import atheris" || { echo "Needs the extra: $(BIN)/pip install -e '.[fuzz]'" >&2; exit 1; }
+	@$(BIN)/python tests/fuzz/fuzz.py codec $(or $(SECONDS),300)
+	@$(BIN)/python tests/fuzz/fuzz.py extract $(or $(SECONDS),300)
 
 chaos: install ## kill, pause and cut off everything for minutes, on a Kafka and a Neo4j of its own
 	@PYTHONPATH=tests/support:tests/faults $(BIN)/python -m chaos $(ARGS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from memstream.extractors.dating import dates
 from memstream.extractors.frames import Frame
 from memstream.extractors.lexicon import words
 from memstream.extractors.references import Ref, References
@@ -68,15 +69,7 @@ class Reading(References):
 
     def dates(self, frame: Frame | None, at: int) -> tuple[str | None, str | None]:
         """valid_from and valid_to of a clause (or of the sentence of token `at` where there is no clause)."""
-        start = end = None
-        future = frame.future if frame else False
-        for t in self.times_of(frame, at):
-            value = t.future if future else t.past
-            if t.is_end:
-                end = end or value
-            elif t.is_start or t.lead in ("on", "in", "", "at", "back in", "around", "about", "during", "the"):
-                start = start or value
-        return start, end
+        return dates(self.tree, frame, at, self.times_of(frame, at))
 
     def times_of(self, frame: Frame | None, at: int) -> list[TimeExpression]:
         """The date expressions that belong to a clause."""
@@ -85,9 +78,18 @@ class Reading(References):
             token = self.token_at(t.start)
             if token is None or self.tree.sent[token] != self.tree.sent[at if frame is None else frame.head]:
                 continue
+            if self._named(t, token):
+                continue
             if frame is None or self.owner.get(token) is frame or self._alone(token):
                 out.append(t)
         return out
+
+    def _named(self, t: TimeExpression, token: int) -> bool:
+        """Whether a date is part of a longer name, as in "the Saturday Repair Café"."""
+        named = self.cover.get(token)
+        if named is None:
+            return False
+        return self.tree.at[named.span.start] < t.start or self.tree.end_of(named.span.end - 1) > t.end
 
     def _alone(self, token: int) -> bool:
         """Whether a date outside every clause stands in a sentence of one clause, and so belongs to it."""

@@ -117,7 +117,7 @@ def say_age(reading: Reading, frame: Frame) -> None:
             if s.type == "Person" or (
                 s.type == "Object" and any(k[1] == s.known.name for k in _pets(reading) if s.known)
             ):
-                reading.say(s, "has_age", str(n), frame, at=frame.head, rule="age", dated=False)
+                reading.say(s, "has_age", str(n), frame, at=frame.head, rule="age")
 
 
 def _pets(reading: Reading) -> list[tuple[str, str]]:
@@ -139,7 +139,7 @@ def say_turned(reading: Reading, frame: Frame) -> None:
         if n and 1 < n < 120:
             for s in reading.subjects(frame, ("Person",)):
                 if s.type == "Person":
-                    reading.say(s, "has_age", str(n), frame, at=frame.head, rule="turned", dated=False)
+                    reading.say(s, "has_age", str(n), frame, at=frame.head, rule="turned")
 
 
 def say_passive_state(reading: Reading, frame: Frame) -> None:

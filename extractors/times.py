@@ -9,102 +9,31 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from memstream.extractors.lexicon import words
-
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-         "september sept sep", "october oct", "november nov", "december dec"),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        ("monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu", "friday fri", "saturday sat",
-         "sunday sun"),
-    )
-    for name in names.split()
-}  # fmt: skip
-UNITS = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-]
-NUMBERS = {word: n for n, word in enumerate(UNITS, start=1)} | {
-    "a": 1, "an": 1, "twenty": 20, "thirty": 30, "ninety": 90, "couple": 2, "a couple of": 2, "seventeen": 17,
-    "eighteen": 18, "nineteen": 19, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-}  # fmt: skip
-_M = "|".join(sorted(MONTHS, key=len, reverse=True))
-_D = "|".join(sorted(WEEKDAYS, key=len, reverse=True))
-_N = r"\d{1,3}|" + "|".join(sorted(NUMBERS, key=len, reverse=True))
-_U = "day|week|fortnight|month|year"
-_Y = r"(?P<y>(?:19|20)\d\d)"
-_DAY = r"(?P<{0}>\d{{1,2}})(?:st|nd|rd|th)?"
-_CLOCK_CORE = (
-    r"(?:(?P<h>\d{1,2})(?:[:.](?P<m>\d\d))?\s?(?P<ap>am|pm|a\.m\.|p\.m\.)"
-    r"|(?P<h24>\d{1,2}):(?P<m24>\d\d)(?!\d)|(?P<word>noon|midday))(?!\w)"
+from memstream.extractors.time_forms import (
+    AMBIGUOUS,
+    CLOCK,
+    CLOCK_BEFORE,
+    END,
+    FORMS,
+    HINT,
+    HOURS_AGO,
+    LEAD,
+    LEAD_CHARS,
+    MONTH_LEAD,
+    MONTHS,
+    NUMBERS,
+    OLD_LEADS,
+    ORDINALS,
+    RANGE,
+    SINCE_CLOCK,
+    START,
+    WEEKDAYS,
+    YEAR_OF,
 )
-_CLOCK = re.compile(r"\W{0,3}(?:(?:at|by|from|,|@)\s)?(?:at\s)?" + _CLOCK_CORE, re.I)
-_CLOCK_BEFORE = re.compile(_CLOCK_CORE + r"[\s,]{1,2}(?:on\s)?$", re.I)
-_HINT = re.compile(
-    rf"\d|{_M}|{_D}|day|tonight|tomorrow|tmrw|night|morning|week|month|year|spring|summer|autumn|winter| ago"
-)
-_RANGE = re.compile(r"(?<![\w-])(?P<a>(?:19|20)\d\d)\s?[-–—]\s?(?P<b>(?:19|20)\d\d|now|present|today)(?![\w-])", re.I)
-_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(rf"(?<![\w/.-]){pattern}(?![\w-]|\.\d)", re.I))
-    for name, pattern in (
-        ("iso", r"(?P<y>(?:19|20)\d\d)-(?P<mo>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<hh>\d\d):(?P<mi>\d\d)(?::\d\d)?Z?)?)?"),
-        ("slash", r"(?P<d>\d{1,2})[./](?P<mo>\d{1,2})[./](?P<y>(?:19|20)\d\d)"),
-        ("dmy", rf"(?:the\s+)?{_DAY.format('d')}\s+(?:of\s+)?(?P<mon>{_M})\.?,?(?:\s+(?P<y>(?:19|20)\d\d))?"),
-        ("mdy", rf"(?P<mon>{_M})\.?\s+(?:the\s+)?{_DAY.format('d')}(?:,?\s+(?P<y>(?:19|20)\d\d))?"),
-        ("my", rf"(?P<mon>{_M}),?\s+(?:of\s+)?(?:(?P<y>(?:19|20)\d\d)|(?P<rel>last|this|next)\s+year)"),
-        ("edge", rf"(?:the\s+)?(?:(?:beginning|start|end|middle)\s+of|early|late|mid)[\s-]+(?P<mon>{_M})"),
-        ("byday", r"the\s+day\s+(?P<dir>before\s+yesterday|after\s+tomorrow)"),
-        ("agoday", rf"(?P<n>{_N})\s+(?P<u>{_U})s?\s+ago\s+(?P<rel>today|yesterday)"),
-        ("ago", rf"(?:exactly\s+)?(?P<n>{_N})\s+(?P<u>{_U})s?\s+(?:ago|back)"),
-        ("hence", rf"(?P<n>{_N})\s+(?P<u>{_U})s?(?:'|’)?\s+(?:from\s+(?P<rel>now|today|tomorrow|{_D})|time)"),
-        ("inn", rf"in\s+(?P<n>{_N})\s+(?P<u>{_U})s?(?:'|’)?(?:\s+time)?"),
-        ("weekof", rf"a\s+week\s+(?:on\s+)?(?P<wd>{_D}|today|tomorrow|yesterday)"),
-        ("relunit", r"(?P<rel>last|this|next)\s+(?P<u>month|year|week|spring|summer|autumn|fall|winter)"),
-        ("relmon", rf"(?P<rel>last|this|next)\s+(?P<mon>{_M})"),
-        ("monrel", rf"(?P<mon>{_M})\s+(?P<rel>last|this|next)\s+year"),
-        ("relwd", rf"(?P<rel>last|this|next|this\s+coming)\s+(?P<wd>{_D})"),
-        ("word", r"(?P<w>today|yesterday|tomorrow|tonight|last\s+night|this\s+(?:morning|afternoon|evening)|tmrw)"),
-        ("season", rf"(?:(?:in|in\s+the|since|last)\s+)(?:spring|summer|autumn|winter)(?:\s+(?:of\s+)?{_Y})?"),
-        ("wd", rf"(?P<wd>{_D})s?"),
-        ("theday", r"the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)"),
-        ("month", rf"(?P<mon>{_M})"),
-        ("year", r"(?P<y>(?:19|20)\d\d)"),
-    )
-)  # fmt: skip
-_LEAD = re.compile(
-    r"(?:^|[\s(,;:—–-])(?P<p>as of|as from|starting|effective|ever since|since|from|until|till|til|up to|through"
-    r"|by|before"
-    r"|no later than|on|in|at|during|around|about|due|after|for|of|back in|the)\s+$",
-    re.I,
-)
-START = frozenset({"since", "ever since", "from", "as of", "as from", "starting", "effective"})
-END = frozenset({"until", "till", "til", "up to", "through"})
-_AMBIGUOUS = words("may march mar sat sun mon wed dec jan oct sep jun august")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +50,8 @@ class TimeExpression:
 
     @property
     def is_start(self) -> bool:
-        """Since, from, as of."""
-        return self.lead in START
+        """Since, from, as of, for three years."""
+        return self.lead in START or self.form == "dur"
 
     @property
     def is_end(self) -> bool:
@@ -133,17 +62,20 @@ class TimeExpression:
 def find_times(text: str, time: datetime) -> list[TimeExpression]:
     """Every date expression of `text`, left to right, without overlaps; the longest form wins."""
     lowered = text.lower() if len(text.lower()) == len(text) else text
-    if _HINT.search(lowered) is None:
+    if HINT.search(lowered) is None:
         return []
     today = time.date()
     taken: list[tuple[int, int]] = []
     found = []
-    for m in _RANGE.finditer(lowered):
+    for m in RANGE.finditer(lowered):
         taken.append(m.span())
         found.append(TimeExpression(*m.span("a"), "from", m["a"], m["a"], "range", m.start()))
         if m["b"].isdigit():
             found.append(TimeExpression(*m.span("b"), "until", m["b"], m["b"], "range", m.start("b")))
-    for form, pattern in _FORMS:
+    for t in _by_the_clock(lowered, time):
+        taken.append((t.start, t.end))
+        found.append(t)
+    for form, pattern in FORMS:
         for m in pattern.finditer(lowered):
             a, b = m.span()
             if any(a < y and x < b for x, y in taken) or not _sure(form, m, text):
@@ -152,26 +84,52 @@ def find_times(text: str, time: datetime) -> list[TimeExpression]:
             if values is None:
                 taken.append((a, b))  # an impossible date: its parts are no dates either
                 continue
-            lead = _LEAD.search(lowered[max(0, a - 16) : a])
+            lead = LEAD.search(lowered[max(0, a - LEAD_CHARS) : a])
             lead_text = lead["p"].lower() if lead else ""
-            if form in ("season", "edge", "inn") and not lead_text:
-                lead_text = "since" if lowered[a:b].startswith("since") else ""
-            if form in ("month", "year") and not _led(lead_text, text, a, b, form):
+            if form in ("season", "edge", "inn", "dur") and not lead_text:
+                lead_text = _own_lead(form, m)
+            if form in ("month", "year", "yy") and not _led(lead_text, text, a, b, form):
                 continue
             end, values = _with_clock(lowered, a, b, values)
             taken.append((a, end))
-            begin = max(0, a - 16) + lead.start("p") if lead else a
+            begin = max(0, a - LEAD_CHARS) + lead.start("p") if lead else a
             found.append(TimeExpression(a, end, lead_text, values[0], values[1], form, begin))
     return sorted(found, key=lambda t: t.start)
+
+
+def _own_lead(form: str, m: re.Match[str]) -> str:
+    """The preposition that a form has in itself; "for three years" alone says less than "for the last three years"."""
+    if form == "dur" and not m["rel"] and not m[0].startswith("since"):
+        return "for"
+    return "since" if form == "dur" or m[0].startswith("since") else ""
+
+
+def _by_the_clock(text: str, time: datetime) -> list[TimeExpression]:
+    """As in "down since 02:36", "closed an hour ago"."""
+    found = []
+    for m in SINCE_CLOCK.finditer(text):
+        if int(m["h"]) < 24 and int(m["m"]) < 60:
+            then = time.replace(hour=int(m["h"]), minute=int(m["m"]))
+            value = (then if then <= time else then - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
+            found.append(TimeExpression(m.start("h"), m.end(), "since", value, value, "clock", m.start()))
+    for m in HOURS_AGO.finditer(text):
+        n = 0 if m["n"].startswith("half") else _count(m["n"])
+        past = time - (timedelta(hours=n) if m["u"].startswith("h") else timedelta(minutes=n))
+        found.append(TimeExpression(*m.span(), "", past.date().isoformat(), past.date().isoformat(), "ago", m.start()))
+    return found
 
 
 def _led(lead: str, text: str, a: int, b: int, form: str) -> bool:
     """A bare month or year counts only after a preposition, or after a comma or bracket, or in a range."""
     if lead and lead not in ("the", "for", "of", "about"):
-        return True
+        return form != "year" or text[a:b] >= "1900" or lead in OLD_LEADS
+    if form == "yy" or (form == "year" and text[a:b] < "1900"):
+        return False
     before = text[:a].rstrip()
     after = text[b : b + 1]
     if form == "year":
+        if YEAR_OF.search(text[max(0, a - 16) : a].lower()):
+            return True
         return before[-1:] in (",", "(", "–", "-", "/") or after in ("–", "-")
     return before[-1:] in (",", "(") and text[a : a + 1].isupper()
 
@@ -179,7 +137,9 @@ def _led(lead: str, text: str, a: int, b: int, form: str) -> bool:
 def _sure(form: str, m: re.Match[str], text: str) -> bool:
     """Whether a form that is also a common word ("may", "sat") is meant as a date."""
     if form == "month":
-        return m["mon"].lower() not in _AMBIGUOUS or text[m.start() : m.start() + 1].isupper()
+        if m["mon"].lower() not in AMBIGUOUS or text[m.start() : m.start() + 1].isupper():
+            return True
+        return MONTH_LEAD.search(text[max(0, m.start() - 8) : m.start()].lower()) is not None
     if form == "wd":
         return len(m["wd"]) > 3 or text[m.start() : m.start() + 1].isupper()
     return True
@@ -189,7 +149,7 @@ def _with_clock(text: str, start: int, end: int, values: tuple[str, str]) -> tup
     """The date with the hour that stands after it ("Tuesday at 2pm") or before it ("06:00 today")."""
     if len(values[0]) != 10:
         return end, values
-    m = _CLOCK.match(text, end) or _CLOCK_BEFORE.search(text[max(0, start - 16) : start])
+    m = CLOCK.match(text, end) or CLOCK_BEFORE.search(text[max(0, start - 16) : start])
     if m is None:
         return end, values
     if m["word"]:
@@ -208,6 +168,8 @@ def _values(form: str, m: re.Match[str], today: date) -> tuple[str, str] | None:
     """(value in past talk, value in future talk) of one match; None where it is no date."""
     g = m.groupdict()
     try:
+        if form in _OF_FORM:
+            return _OF_FORM[form](g, today)
         if form in ("iso", "slash"):
             return _both(_fixed(g))
         if form in ("dmy", "mdy"):
@@ -265,6 +227,24 @@ def _month(form: str, g: dict[str, str], today: date) -> tuple[str, str]:
     if rel in ("last", "next"):
         return _both(f"{past if rel == 'last' else future}-{month:02}")
     return f"{past}-{month:02}", f"{future}-{month:02}"
+
+
+def _of_month(g: dict[str, str], today: date) -> tuple[str, str]:
+    """As in "the first of May", "the 1st of this month"."""
+    day = int(g["d"]) if g.get("d") else ORDINALS[g["ord"]]
+    if g.get("mon"):
+        return _day_month(day, MONTHS[g["mon"]], g.get("y"), today)
+    month = _shift(today, "month", {"last": -1, "next": 1}.get(g["rel"], 0), exact=False)
+    return _both(date.fromisoformat(f"{month}-{day:02}").isoformat())
+
+
+def _season(season: str, year: str | None, today: date) -> tuple[str, str]:
+    """The year of the season that began last, in past talk, and of the one that comes."""
+    if year:
+        return _both(year)
+    begins = {"spring": 3, "summer": 6, "winter": 12}.get(season, 9)
+    past = today.year if begins <= today.month else today.year - 1
+    return str(past), str(past if begins == today.month else past + 1)
 
 
 def _word_days(word: str) -> int:
@@ -344,3 +324,11 @@ def _day_of_month(day: int, today: date) -> tuple[str, str]:
         raise ValueError(day)
 
     return near(-1).isoformat(), near(1).isoformat()
+
+
+_OF_FORM: dict[str, Callable[[dict[str, str], date], tuple[str, str]]] = {
+    "ofmonth": _of_month,
+    "season": lambda g, today: _season(g["season"], g.get("y"), today),
+    "dur": lambda g, today: _both(_shift(today, g["u"], -_count(g["n"]), exact=False)),
+    "yy": lambda g, today: _both(str((1900 if int(g["yy"]) > today.year % 100 else 2000) + int(g["yy"]))),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memstream.extractors.lexicon import lexicon
-from memstream.extractors.times import NUMBERS
+from memstream.extractors.time_forms import NUMBERS
 
 VERSION = re.compile(
     r"(?<![\w./-])(?:v(?=\d)|version\s+v?|release\s+v?)?(?P<v>\d+(?:\.\d+){1,3}(?:[-+.]?[a-z][0-9A-Za-z.-]*)?)(?![\w%€$£°])(?!\.\d)"

@@ -31,7 +31,7 @@ NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
         ("since May", "2025-05", "2026-05"),
         ("two years ago", "2024", "2024"),
         ("last month", "2025-12", "2025-12"),
-        ("in spring", "2026", "2026"),
+        ("in spring", "2025", "2026"),
         ("a fortnight from today", "2026-01-28", "2026-01-28"),
         ("on the 18th", "2025-12-18", "2026-01-18"),
         ("due 17 Nov at noon", "2025-11-17T12:00", "2026-11-17T12:00"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memstream.extractors.frames import Frame
+from memstream.extractors.lexicon import words
 from memstream.extractors.times import TimeExpression
 from memstream.extractors.tree import Tree
 
@@ -12,6 +13,7 @@ _POINTS = frozenset({"on", "in", "", "at", "back in", "around", "about", "during
 _PAST_AUX = frozenset({"was", "were", "had", "did"})
 _PERFECT = frozenset({"has", "have", "'s", "'ve", "’s", "’ve", "having"})
 _TODAY = ("today", "tonight")
+_LEAVING = words("leave move quit retire resign switch stop step")
 MAX_GAP = 8
 
 
@@ -80,3 +82,56 @@ def _beside(tree: Tree, at: int, t: TimeExpression) -> bool:
         return False
     between = tree.text[tree.end_of(at) : t.lead_start].rstrip(" ,(–—-:")
     return not any(mark in between for mark in ",;()\n") and not any(tree.pos[i] in ("VERB", "AUX") for i in tokens)
+
+
+def _begins(tree: Tree, frame: Frame, other: Frame) -> bool:
+    """As in "she's our agent since Klaus retired in May", "he's treasurer, took over from me in January"."""
+    if other.lemma == "take" and other.particle == "over" and frame.lemma == "be":
+        return True
+    return tree.head[other.head] == frame.head and any(
+        tree.lower[k] == "since" and tree.dep[k] == "mark" for k in tree.kids[other.head]
+    )
+
+
+def lender(tree: Tree, frame: Frame, frames: Sequence[Frame]) -> Frame | None:
+    """The clause further on in the sentence whose date is this one's too.
+
+    As in "she's club president, been since '99" and "he doesn't live in Horten any more, they moved in February".
+    """
+    for other in frames:
+        if other.head <= frame.head or tree.sent[other.head] != tree.sent[frame.head]:
+            continue
+        if other.unsure or other.future or other.negated:
+            continue
+        if other.lemma == "be" and not (other.attr or other.obj or other.passive or frame.negated):
+            if all(name in ("since", "as") for name in other.preps):
+                return other
+            continue
+        if not is_past(tree, other):
+            continue
+        leaves = frame.negated and other.lemma in _LEAVING
+        if leaves or (not frame.negated and not is_past(tree, frame) and _begins(tree, frame, other)):
+            return other
+    return None
+
+
+def trailing(
+    tree: Tree, frame: Frame, frames: Sequence[Frame], times: Sequence[TimeExpression]
+) -> list[TimeExpression]:
+    """The date that stands alone behind a clause that ends its sentence: "I wrote the statute. In 1999."."""
+    number = tree.sent[frame.head]
+    behind = number + 1
+    if behind >= len(tree.sentences) or any(tree.sent[f.head] == behind for f in frames):
+        return []
+    if any(tree.sent[f.head] == number and f.head > frame.head for f in frames):
+        return []
+    first, last = tree.sentences[behind]
+    begin, end = tree.at[first], tree.end_of(last - 1)
+    return [
+        t
+        for t in times
+        if begin <= t.start < end
+        and (t.is_start or t.lead in ("in", "on") or t.form == "word")
+        and not tree.text[begin : t.lead_start].strip(" ,(–—-")
+        and tree.text[t.end : end].lstrip()[:1] in ("", ".", ",", "!", "?", ")")
+    ]

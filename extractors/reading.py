@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from memstream.extractors.dating import dates
+from memstream.extractors.dating import dates, lender, trailing
 from memstream.extractors.frames import Frame
 from memstream.extractors.lexicon import words
 from memstream.extractors.references import Ref, References
@@ -69,7 +69,13 @@ class Reading(References):
 
     def dates(self, frame: Frame | None, at: int) -> tuple[str | None, str | None]:
         """valid_from and valid_to of a clause (or of the sentence of token `at` where there is no clause)."""
-        return dates(self.tree, frame, at, self.times_of(frame, at))
+        found = dates(self.tree, frame, at, self.times_of(frame, at))
+        if frame is None or any(found) or not self.times:
+            return found
+        other = lender(self.tree, frame, self.frames)
+        if other is not None:
+            return dates(self.tree, other, other.head, self.times_of(other, other.head))
+        return dates(self.tree, frame, at, trailing(self.tree, frame, self.frames, self.times))
 
     def times_of(self, frame: Frame | None, at: int) -> list[TimeExpression]:
         """The date expressions that belong to a clause."""

@@ -283,3 +283,33 @@ def test_what_is_no_introduction_names_nobody(text: str) -> None:
 def test_owners_of_owners_end_somewhere() -> None:
     """However many there are, nothing fails, and only what a person could follow is said."""
     assert facts("my sister's " * 300 + "dog is a nurse.") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Vigdis is on leave until the 18th.", "Vigdis | has_status | on leave to 2026-01-18"),
+        ("Ana Petrova has lived in Porto for the last six years.", "Ana Petrova | lives_in | Porto from 2020"),
+        ("The licence server has been down since 02:36.", "licence server | has_status | down from 2026-01-14T02:36"),
+        ("Tove turned 40 on Monday.", "Tove | has_age | 40 from 2026-01-12"),
+        ("Tove doesn't live in Moss any more, she left in May.", "not Tove | lives_in | Moss from 2025-05"),
+        ("Ana Petrova is our treasurer, been since '99.", "Ana Petrova | has_role | treasurer from 1999"),
+        ("Ana Petrova is our treasurer since Ivo retired in May.", "Ana Petrova | has_role | treasurer from 2025-05"),
+    ],
+)
+def test_a_fact_has_the_dates_of_its_clause(text: str, expected: str) -> None:
+    """Until looks ahead in the present; a clause on its start or end further on gives it its date."""
+    assert expected in facts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On Saturday Malcolm Opoku, our VP of data, glued it back together.",
+        "The review opened on 14 March, with Malcolm Opoku, VP of data.",
+        "Malcolm Opoku, our VP of data, has been ill since Friday.",
+    ],
+)
+def test_a_noun_takes_no_date_of_its_sentence(text: str) -> None:
+    """What happened on Saturday is no start of the role of who did it."""
+    assert "Malcolm Opoku | has_role | VP of data" in facts(text)

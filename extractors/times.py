@@ -110,12 +110,18 @@ def _by_the_clock(text: str, time: datetime) -> list[TimeExpression]:
     for m in SINCE_CLOCK.finditer(text):
         if int(m["h"]) < 24 and int(m["m"]) < 60:
             then = time.replace(hour=int(m["h"]), minute=int(m["m"]))
-            value = (then if then <= time else then - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
+            if then > time and time.date() > date.min:
+                then -= timedelta(days=1)
+            value = then.isoformat()[:16]
             found.append(TimeExpression(m.start("h"), m.end(), "since", value, value, "clock", m.start()))
     for m in HOURS_AGO.finditer(text):
         n = 0 if m["n"].startswith("half") else _count(m["n"])
-        past = time - (timedelta(hours=n) if m["u"].startswith("h") else timedelta(minutes=n))
-        found.append(TimeExpression(*m.span(), "", past.date().isoformat(), past.date().isoformat(), "ago", m.start()))
+        back = timedelta(hours=n) if m["u"].startswith("h") else timedelta(minutes=n)
+        try:
+            day = (time - back).date().isoformat()
+        except OverflowError:
+            continue  # before the first of all days
+        found.append(TimeExpression(*m.span(), "", day, day, "ago", m.start()))
     return found
 
 

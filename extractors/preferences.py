@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 
-from memstream.extractors.frames import Frame
-from memstream.extractors.lexicon import words
+from memstream.extractors.lexicon import vocabulary, words
 from memstream.extractors.reading import Reading
 from memstream.extractors.references import Ref
 from memstream.extractors.session import clean
+from memstream.extractors.taste_words import gerund
+from memstream.extractors.tastes import doubtful, label, tastes
 from memstream.schemas.extraction import ExtractedPreference, Polarity
 
-_LIKE = frozenset({"like", "love", "adore", "enjoy", "fancy", "relish", "dig", "treasure"})
-_DISLIKE = frozenset({"hate", "dislike", "detest", "loathe", "despise", "abhor"})
-_CANNOT = frozenset({"stand", "bear", "abide", "stomach", "tolerate"})
-_REFUSE = frozenset({"eat", "touch", "drink", "wear"})
 _STANDING = re.compile(
     r"\b(?:rules?|defaults?|settings|style notes?|standing (?:instructions?|orders?)|from (?:now|here) on|always"
     r"|preferences?"
@@ -46,16 +43,6 @@ _ALWAYS = re.compile(
     rf"(?:[.;!?\n)]|$))",
     re.I,
 )
-_RATHER = re.compile(
-    rf"\b(?:i'?d|i would|would)\s+rather\s+(?P<a>{_PHRASE})\s+than\s+(?P<b>{_WORD}(?:[ ]{_WORD}){{0,3}}?)(?=\s*"
-    rf"(?:[.,;:!?\n)]|$|\bunless\b))",
-    re.I,
-)
-_CANT = re.compile(
-    rf"(?P<s>\bi|{_WORD})\s+(?:can'?t|can’t|cannot|could never|can not)\s+(?:stand|abide|bear|stomach)\s+"
-    rf"(?P<o>{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$|\b(?:and|but|so)\b))",
-    re.I,
-)
 _BEST = re.compile(
     rf"(?:^|[.;:!?\n,])\s*(?P<o>{_WORD}(?:[ ]{_WORD}){{0,2}})\s+(?:is|are)\s+(?:literally\s+|simply\s+|just\s+)?"
     rf"(?:the best|my favou?rites?)\b",
@@ -66,9 +53,13 @@ _FAVOURITE = re.compile(
     rf"(?:[.,;!?\n)]|$))",
     re.I,
 )
-_GONE_OFF = re.compile(
-    rf"\bgone (?:right |quite |completely )?off\s+(?P<o>(?:the |those |these )?{_PHRASE})(?=\s*(?:[.,;:!?\n)]|$"
-    rf"|\bin the last\b))",
+_EVER = re.compile(r"\b(?:ever|never again|at all|please|pls)\b", re.I)
+_PLACED = re.compile(r"(?:above|below|by|in|on|with|out|at|for)\b", re.I)
+_NO_RULE = re.compile(
+    r"(?:again|relations?|opinions?|(?:strong )?(?:views|feelings|opinions)|matter|wait|idea|exceptions?|above|below"
+    r"|kids|heating|allerg|rush|hurry|thanks|luck|good|change|reply|surprise|wonder|rest|end|fuss|kidding|joke|desire"
+    r"|offen[cs]e|way|\d|longer|clue|time|others?|then|further|sign|trace|news|one\b|point|use\b|charge|fee|answer"
+    r"|budget)",
     re.I,
 )
 _BAD = words(
@@ -82,82 +73,11 @@ _DROP = words("a an the my our your those these some any to")
 
 def match_preferences(reading: Reading) -> None:
     """Put down the preferences that the message states."""
-    for frame in reading.frames:
-        _verb(reading, frame)
+    spoken = reading.turn.role in ("user", "system") or reading.turn.named
+    if spoken:
+        for holder, polarity, text, over in tastes(reading):
+            put(reading, holder, polarity, text, over=over)
     _phrases(reading)
-
-
-def _verb(reading: Reading, frame: Frame) -> None:
-    polarity = _polarity(reading, frame)
-    if polarity is None:
-        return
-    over = None
-    for name in ("over", "to"):
-        if polarity is Polarity.PREFER and frame.preps.get(name):
-            over = _text(reading, frame.preps[name][0])
-    for s in frame.subj:
-        holder = reading.ref(s, ("Person",))
-        if (
-            holder is None
-            or holder.known is None
-            or holder.type not in ("Person", "Object", "Organization")
-            or holder.we
-        ):
-            continue
-        for text in _objects(reading, frame):
-            put(reading, holder, polarity, text, over=over, context=_context(reading, frame))
-
-
-def _polarity(reading: Reading, frame: Frame) -> Polarity | None:  # noqa: PLR0911 (one decision after the other)
-    tree = reading.tree
-    lemma = frame.lemma
-    doubt = frame.unsure
-    if lemma in _CANNOT and frame.negated and doubt in ("", "modal"):
-        return Polarity.DISLIKE
-    if lemma in _REFUSE and frame.negated and frame.future and doubt in ("", "future"):
-        return Polarity.DISLIKE
-    if doubt or frame.used_to or frame.future or frame.no_longer or frame.passive or frame.told_by is not None:
-        return None
-    if frame.past and tree.tag[frame.head] == "VBD" and lemma != "prefer":
-        return None
-    if lemma in _LIKE:
-        return Polarity.DISLIKE if frame.negated else Polarity.LIKE
-    if lemma in _DISLIKE:
-        return None if frame.negated else Polarity.DISLIKE
-    if lemma == "prefer":
-        return None if frame.negated else Polarity.PREFER
-    return None
-
-
-def _objects(reading: Reading, frame: Frame) -> list[str]:
-    tree = reading.tree
-    out = [_text(reading, o) for o in frame.obj if o >= 0 and tree.pos[o] not in ("PRON", "DET")]
-    for o in frame.obj:
-        if o >= 0 and tree.pos[o] == "PRON":
-            ref = reading.ref(o)
-            if ref is not None and ref.known is not None and ref.type != "Person":
-                out.append(ref.known.name)
-    for k in tree.kids[frame.head]:
-        if tree.dep[k] in ("xcomp", "ccomp") and k > frame.head and tree.tag[k] in ("VBG", "VBN", "VB"):
-            below = tree.subtree(k)
-            if 1 < len(below) <= 8:
-                out.append(_trim(tree.span_text(below[0], below[-1] + 1)))
-    return [t for t in out if t]
-
-
-def _text(reading: Reading, i: int) -> str:
-    """The object with what limits it ("meetings after 14:00"), without articles and relative clauses."""
-    tree = reading.tree
-    start, end = tree.noun_span(i)
-    for k in sorted(tree.kids[i]):
-        if k >= end and tree.dep[k] in ("prep", "acl"):
-            below = tree.subtree(k)
-            if k == end and len(below) <= 5:
-                end = below[-1] + 1
-                continue
-        if k >= end:
-            break
-    return _trim(tree.span_text(start, end))
 
 
 def _trim(text: str) -> str:
@@ -167,37 +87,24 @@ def _trim(text: str) -> str:
     return " ".join(words)
 
 
-def _context(reading: Reading, frame: Frame) -> str | None:
-    """As in "before nine", "in winter": a limiting phrase at the clause."""
-    tree = reading.tree
-    for name in ("before", "after", "during", "in", "on", "at", "for", "under"):
-        for o in frame.preps.get(name, []):
-            start, end = tree.noun_span(o)
-            text = _trim(tree.span_text(start, end))
-            if text and tree.pos[o] != "PRON":
-                return text if name in ("for", "in", "on", "at", "during") else f"{name} {text}"
-    return None
-
-
-def _phrases(reading: Reading) -> None:  # noqa: PLR0912 (one decision after the other)
+def _phrases(reading: Reading) -> None:
     """Verbless preferences: "terse answers over long ones", "kilometres, never miles", "NO burpees"."""
     text = reading.tree.text
     if reading.turn.role in ("tool", "assistant") and not reading.turn.named:
         return
     standing = _STANDING.search(text) is not None
-    for m in _RATHER.finditer(text):
-        _put_at(reading, m, Polarity.PREFER, m["a"], m["b"].removeprefix("on a "))
-    for m in _CANT.finditer(text):
-        _cannot(reading, m)
-    for m in _GONE_OFF.finditer(text):
-        _put_at(reading, m, Polarity.DISLIKE, m["o"], None)
     for m in _FAVOURITE.finditer(text):
+        whose = reading.token_at(m.start("w"))
         if m["w"].lower() == "my":
             _put_at(reading, m, Polarity.LIKE, m["o"], None)
+        elif whose is not None and not doubtful(reading, whose):
+            holder = reading.ref(whose)
+            if holder is not None and holder.type == "Person":
+                put(reading, holder, Polarity.LIKE, _trim(m["o"]))
     for m in _BEST.finditer(text):
         _put_at(reading, m, Polarity.LIKE, m["o"], None)
     for m in _OVER.finditer(text):
-        if _noun_like(m["a"]) and _noun_like(m["b"]) and (standing or len(m["a"].split()) <= 3):
+        if _compared(reading, m) and (standing or len(m["a"].split()) <= 3):
             _put_at(
                 reading,
                 m,
@@ -205,29 +112,54 @@ def _phrases(reading: Reading) -> None:  # noqa: PLR0912 (one decision after the
                 re.sub(r"^.*\b(?:i'?ll|i'?d|i) (?:go|take|pick) ", "", m["a"], flags=re.I),
                 m["b"],
             )
-    if not standing:
-        return
-    for m in _NOT.finditer(text):
-        if _noun_like(m["a"]) and _noun_like(m["b"]):
+    _rules(reading, text, standing=standing)
+
+
+def _rules(reading: Reading, text: str, *, standing: bool) -> None:
+    """What always or never is to be: "kilometres, never miles", "no calls before ten, ever"."""
+    for m in _NOT.finditer(text) if standing else ():
+        if _compared(reading, m) and not _PLACED.match(m["b"]):
             _put_at(reading, m, Polarity.PREFER, m["a"], m["b"])
+    asked = _EVER.search(text) is not None
     for m in _NEVER.finditer(text):
-        if _noun_like(m["o"]):
-            _put_at(reading, m, Polarity.DISLIKE, m["o"], None)
-    for m in _ALWAYS.finditer(text):
-        if _noun_like(m["o"]):
+        if standing or asked:
+            _never(reading, m)
+    for m in _ALWAYS.finditer(text) if standing else ():
+        if _noun_like(m["o"]) and not re.search(r" over | than |→|->", m["o"]):
             _put_at(reading, m, Polarity.PREFER, m["o"], None)
 
 
-def _cannot(reading: Reading, m: re.Match[str]) -> None:
-    """As in "Jamal can't stand aniseed", for where the parser takes the object for a verb."""
-    token = reading.token_at(m.start("s"))
-    if token is None or reading.quoted[token] or _asks(reading, token):
+def _never(reading: Reading, m: re.Match[str]) -> None:
+    """Put down what is never to be; not a report ("never heard of her") nor what the clause before says already."""
+    first = reading.token_at(m.start("o"))
+    if first is None or not _noun_like(m["o"]) or _NO_RULE.match(m["o"]):
         return
-    holder = (
-        Ref(reading.speaker, "") if m["s"].lower() == "i" else reading.ref(token) if token in reading.cover else None
+    never = m["k"].lower() != "no"
+    tag, text = reading.tree.tag[first], _trim(m["o"]).lower()
+    if (
+        tag in ("IN", "RB")
+        or (never and tag in ("VBD", "VBN", "VBZ"))
+        or any(p.over and p.over.lower() == text for p in reading.preferences)
+    ):
+        return
+    head, *rest = m["o"].split(" ")
+    act = never and tag in ("VB", "VBP") and gerund(head).lower() in vocabulary()
+    _put_at(reading, m, Polarity.DISLIKE, " ".join([gerund(head), *rest]) if act else m["o"], None)
+
+
+def _compared(reading: Reading, m: re.Match[str]) -> bool:
+    """Whether "X over Y" compares two things: no verb before it ("took over from"), no measure behind ("over 70")."""
+    tree = reading.tree
+    first, last = reading.token_at(m.start("a")), reading.token_at(m.end("a") - 1)
+    if first is None or last is None or not (_noun_like(m["a"]) and _noun_like(m["b"])):
+        return False
+    if re.match(r"(?:my shoulder|his shoulder|her shoulder|from|to|the years|there|here|again|\d)", m["b"], re.I):
+        return False
+    return (
+        not any(tree.tag[j] in ("VBD", "VBZ", "VBG", "VBN", "MD") for j in range(first, last + 1))
+        and tree.lower[first] not in ("i", "i'm", "im")
+        and tree.lower[first] not in ("both", "prefer", "prefers", "rule")
     )
-    if holder is not None and holder.known is not None and holder.type == "Person" and m["o"].lower() not in _BAD:
-        put(reading, holder, Polarity.DISLIKE, _trim(m["o"]))
 
 
 def _noun_like(text: str) -> bool:
@@ -235,6 +167,7 @@ def _noun_like(text: str) -> bool:
     return (
         bool(words)
         and words[0] not in _BAD
+        and words[0] not in ("and", "so", "but", "do", "it's", "its", "he's", "she's", "since", "then", "also", "or")
         and not any(
             w in ("is", "are", "was", "were", "has", "have", "i", "he", "she", "it", "isn't", "been") for w in words
         )
@@ -246,7 +179,8 @@ def _put_at(reading: Reading, m: re.Match[str], polarity: Polarity, text: str, o
     start = reading.token_at(m.start() + 1)
     if token is None or start is None or reading.quoted[token] or _asks(reading, token):
         return
-    put(reading, Ref(reading.speaker, ""), polarity, _trim(text), over=_trim(over) if over else None)
+    holder = label(reading, m.end() - 1) or Ref(reading.speaker, "")
+    put(reading, holder, polarity, _trim(text), over=_trim(over) if over else None)
 
 
 def _asks(reading: Reading, token: int) -> bool:

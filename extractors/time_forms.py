@@ -114,6 +114,7 @@ YEAR_OF = re.compile(
 )
 # hours and minutes count from the message's own time: the one that a clock shows, or so many ago
 SINCE_CLOCK = re.compile(r"(?<!\w)since\s+(?P<h>\d{1,2})[:.](?P<m>\d\d)(?!\w|[.:]\d)")
+SINCE_THEN = re.compile(r"(?<!\w)(?:ever\s)?since(?:\sthen(?!\w)|(?=\s?(?:[.,;!?)]|$)))")
 HOURS_AGO = re.compile(rf"(?<!\w)(?:(?P<n>{_N}|half\s+an)\s+)(?P<u>minute|min|hour|hr)s?\s+ago(?!\w)")
 START = frozenset({"since", "ever since", "from", "as of", "as from", "starting", "effective"})
 END = frozenset({"until", "till", "til", "up to", "through"})

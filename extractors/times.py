@@ -30,6 +30,7 @@ from memstream.extractors.time_forms import (
     ORDINALS,
     RANGE,
     SINCE_CLOCK,
+    SINCE_THEN,
     START,
     WEEKDAYS,
     YEAR_OF,
@@ -94,7 +95,19 @@ def find_times(text: str, time: datetime) -> list[TimeExpression]:
             taken.append((a, end))
             begin = max(0, a - LEAD_CHARS) + lead.start("p") if lead else a
             found.append(TimeExpression(a, end, lead_text, values[0], values[1], form, begin))
-    return sorted(found, key=lambda t: t.start)
+    found.sort(key=lambda t: t.start)
+    return sorted([*found, *_since_then(lowered, found)], key=lambda t: t.start) if found else found
+
+
+def _since_then(text: str, found: list[TimeExpression]) -> list[TimeExpression]:
+    """As in "dropped it on the 12th and is at 2.2 since": the date said before."""
+    out = []
+    for m in SINCE_THEN.finditer(text):
+        before = [t for t in found if t.end <= m.start()]
+        if before and not before[-1].is_end and before[-1].lead not in ("by", "before", "due"):
+            value = before[-1].past
+            out.append(TimeExpression(m.start(), m.end(), "since", value, value, "then", m.start()))
+    return out
 
 
 def _own_lead(form: str, m: re.Match[str]) -> str:

@@ -293,6 +293,7 @@ def test_owners_of_owners_end_somewhere() -> None:
         ("The licence server has been down since 02:36.", "licence server | has_status | down from 2026-01-14T02:36"),
         ("Tove turned 40 on Monday.", "Tove | has_age | 40 from 2026-01-12"),
         ("Tove doesn't live in Moss any more, she left in May.", "not Tove | lives_in | Moss from 2025-05"),
+        ("rota-web left the pilot in May and is at 2.2.1 since.", "rota-web | has_version | 2.2.1 from 2025-05"),
         ("Ana Petrova is our treasurer, been since '99.", "Ana Petrova | has_role | treasurer from 1999"),
         ("Ana Petrova is our treasurer since Ivo retired in May.", "Ana Petrova | has_role | treasurer from 2025-05"),
     ],

@@ -19,7 +19,7 @@ from memstream.extractors.lexicon import lexicon, vocabulary
 from memstream.extractors.tree import Tree
 
 CLASSES = ("", "Person", "Organization", "Location", "Event", "Object")
-BUCKETS = 1 << 15
+BUCKETS = 1 << 17
 WIDTH = 96
 DENSE = 3 * WIDTH
 FULL_NAME = 0.85  # how sure the model must be that two capitalised words are no name
@@ -93,7 +93,10 @@ class EntityModel:
         lower_case = not any(c.isupper() for c in tree.text)
         out = []
         for c in found:
-            scores = self._sparse[hashed(features(tree, c, lower_case))].sum(axis=0) + dense(tree, c) @ self._vectors
+            scores = (
+                self._sparse[np.unique(hashed(features(tree, c, lower_case)))].sum(axis=0)
+                + dense(tree, c) @ self._vectors
+            )
             scores[0] -= NONE_BIAS
             scores = np.exp(scores - scores.max())
             p = np.round(scores / scores.sum(), 4)

@@ -1,4 +1,4 @@
-"""Errors of the models that are asked over the network; what a setting gets wrong is a SettingsError."""
+"""Errors of models: those that are asked over the network and those that ship; a wrong setting is a SettingsError."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class EmbedderUnavailable(TransientError):
 
 class EmbedderRefused(FatalError):
     """The embedding endpoint refused, or answered with something else than the vectors that were asked for."""
+
+
+class ModelBroken(FatalError):
+    """A file of fitted weights that ships with Memstream can't be read."""

@@ -190,7 +190,8 @@ def _refused(found: Traced, said: set[tuple[str, str, str]]) -> tuple[Attempt, .
         if _triple(t) in said or t.why in ("no subject", "no object", "again"):
             continue
         if t.outcome == "said":
-            t = Attempt(t.subject, t.predicate, t.object, t.rule, t.pattern, "refused", "withdrawn")  # noqa: PLW2901
+            why = "disbelieved" if _triple(t) in found.trace.disbelieved else "withdrawn"
+            t = Attempt(t.subject, t.predicate, t.object, t.rule, t.pattern, "refused", why)  # noqa: PLW2901
         out.setdefault(_triple(t), t)
     return tuple(out.values())
 

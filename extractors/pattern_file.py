@@ -31,7 +31,10 @@ _RUNAWAY = re.compile(r"\((?:[^()\\]|\\.)*(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One way of saying a predicate with a verb. See patterns.toml for the fields; `where` is its file and line."""
+    """One way of saying a predicate with a verb. See patterns.toml for the fields; `where` is its file and line.
+
+    `own`: it is of a person's own file.
+    """
 
     predicate: str
     verbs: tuple[str, ...]
@@ -44,6 +47,7 @@ class Pattern:
     future: bool
     examples: tuple[str, ...] = ()
     where: str = ""
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class Surface:
     language: str = ENGLISH
     examples: tuple[str, ...] = ()
     where: str = ""
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

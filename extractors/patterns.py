@@ -11,7 +11,7 @@ from dataclasses import replace
 from memstream.extractors.conditions import CONDITIONS, Case
 from memstream.extractors.frames import IMPLIED, Frame
 from memstream.extractors.pattern_file import Pattern
-from memstream.extractors.reading import Reading
+from memstream.extractors.reading import OWN_RULE, Reading
 from memstream.extractors.references import Ref
 from memstream.extractors.trace import Miss
 from memstream.extractors.values import first_money, first_version, language
@@ -39,6 +39,7 @@ def _match(reading: Reading, frame: Frame, pattern: Pattern) -> None:
     if not subjects:
         return
     values = catalogue().predicates[pattern.predicate].value
+    rule = f"{OWN_RULE if pattern.own else 'verb'}:{frame.lemma}"
     objects = _slot(reading, frame, pattern.object, pattern.object_types, values=values)
     for s in subjects:
         if s.known is None or s.type not in pattern.subject_types:
@@ -49,7 +50,7 @@ def _match(reading: Reading, frame: Frame, pattern: Pattern) -> None:
             failed = next((c for c in pattern.conditions if not CONDITIONS[c](Case(reading, frame, s, o))), None)
             if failed is None:
                 reading.say(
-                    s, pattern.predicate, o, frame, at=frame.head, rule=f"verb:{frame.lemma}", ended=pattern.negated,
+                    s, pattern.predicate, o, frame, at=frame.head, rule=rule, ended=pattern.negated,
                     dated=pattern.object != "date",
                 )  # fmt: skip
             elif reading.trace is not None:

@@ -8,6 +8,7 @@ from memstream.extractors.copulas import match_copulas
 from memstream.extractors.frames import frames
 from memstream.extractors.identifiers import identify
 from memstream.extractors.introductions import match_introductions
+from memstream.extractors.judge import Judge, judge
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.nominals import match_nominals
 from memstream.extractors.patterns import match_frames
@@ -27,8 +28,13 @@ from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
 FICTION_TURNS = 6
 
 
-def read_message(turn: Turn, parsed: Parsed | None, session: Session, trace: Trace | None = None) -> Extraction:
-    """What the message says. Changes `session` to what it is after it; tells `trace` what was tried."""
+def read_message(
+    turn: Turn, parsed: Parsed | None, session: Session, trace: Trace | None = None, judged: Judge = judge
+) -> Extraction:
+    """What the message says. Changes `session` to what it is after it; tells `trace` what was tried.
+
+    `judged` has the last word on each reading; the fit of its model puts a collector in its place.
+    """
     speaker = speaker_of(turn, session)
     structure = read_structure(turn, session)
     if structure is not None:
@@ -38,7 +44,7 @@ def read_message(turn: Turn, parsed: Parsed | None, session: Session, trace: Tra
         return Extraction()
     fiction = _fiction(turn, session)
     readings = [
-        _read(turn, piece, session, speaker, trace, fiction=fiction, first=number == 0)
+        _read(turn, piece, session, speaker, trace=trace, judged=judged, fiction=fiction, first=number == 0)
         for number, piece in enumerate(parsed.pieces)
     ]
     _remember(readings, session)
@@ -100,7 +106,8 @@ def may_assert(turn: Turn) -> bool:
 
 
 def _read(
-    turn: Turn, piece: Piece, session: Session, speaker: Known, trace: Trace | None, *, fiction: bool, first: bool
+    turn: Turn, piece: Piece, session: Session, speaker: Known, *, trace: Trace | None, judged: Judge, fiction: bool,
+    first: bool,
 ) -> Reading:  # fmt: skip
     tree = piece.tree
     earlier = list(session.known)
@@ -125,6 +132,7 @@ def _read(
             match_preferences,
         ):
             rule(reading)
+        judged(reading)
         if takes_turn(turn) and first:
             answer(reading, session.question)
             confirm(reading, session)

@@ -27,7 +27,20 @@ from memstream.schemas.extraction import (
     SameAs,
 )
 
+OWN_RULE = "own file"  # the rule of what a person's own patterns say: no model has seen them
 PRIVATE = words("lives_in owns has_pet bought visited attended partner_of parent_of allergic_to speaks")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A triple that a rule found. `unsure` says why its clause does not assert it; `assertion` is what was put down."""
+
+    subject: Ref
+    predicate: str
+    target: Ref
+    rule: str
+    unsure: str = ""
+    assertion: ExtractedAssertion | None = None
 
 
 @dataclass(slots=True)
@@ -42,6 +55,7 @@ class Reading(References):
     same_as: list[SameAs] = field(default_factory=list)
     pending: dict[str, tuple[Ref, str, Ref]] = field(default_factory=dict)
     refused: list[tuple[str, str, str, str]] = field(default_factory=list)
+    proposals: list[Proposal] = field(default_factory=list)
     trace: Trace | None = None
 
     def listed(self, ref: Ref) -> None:
@@ -133,6 +147,7 @@ class Reading(References):
             unsure = ""
         if unsure or not self.turn.asserts:
             self.refused.append((subject.known.name, predicate, str(target.term), unsure or "recalled"))
+            self.proposals.append(Proposal(subject, predicate, target, rule, unsure or "recalled"))
             return False
         no = negated or bool(frame and frame.negated)
         since, until = self.dates(frame, at) if dated else (None, None)
@@ -151,6 +166,7 @@ class Reading(References):
             ),
             rule=rule,
         )  # fmt: skip
+        self.proposals.append(Proposal(subject, predicate, target, rule, "", assertion))
         self._put(assertion, subject, target)
         return True
 

@@ -92,7 +92,7 @@ class References:
         if i == IMPLIED:
             return self._implied(tuple(expect))
         if i == IMPLIED_THIRD:
-            return self._subject_before(len(tree), tuple(expect))
+            return self.subject_before(len(tree), tuple(expect))
         word = tree.lower[i]
         if word in FIRST:
             return Ref(self.speaker, "", start=i, end=i + 1)
@@ -165,7 +165,7 @@ class References:
                     subjects.append(self.cover[s].known)
         return [*before, *subjects]
 
-    def _subject_before(self, i: int, expect: tuple[str, ...]) -> Ref | None:
+    def subject_before(self, i: int, expect: tuple[str, ...] = ()) -> Ref | None:
         """Whom a clause without a subject goes on about."""
         for known in [*reversed(self._salient(i)), *reversed(self.earlier)]:
             if known.last < self.session.turn - 1:

@@ -53,7 +53,7 @@ _WORD_NAMES = words(
     will willow
     """
 )  # words that are first names too
-SURE_OTHER = 0.4  # how sure the model must be of another type to keep it
+SURE_OTHER = 0.5  # how sure the model must be of another type to keep it
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def take_seats(
         for i in (s.name, *([s.other] if s.couple else [])):
             c = at.get(i) or Candidate(i, i + 1, "run")
             kind, sure = rows.get(c, ("", 0.0))
-            if c.end - c.start > 1 or kind == "Person" or (kind and (not s.strict or sure >= SURE_OTHER)):
+            if c.end - c.start > 1 or kind == "Person" or (kind and sure >= SURE_OTHER):
                 continue
             if not s.strict and not s.known and c.label != "PERSON":
                 continue

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memstream.extractors.candidates import candidates
-from memstream.extractors.entity_model import entity_model
+from memstream.extractors.entity_model import EntityModel, entity_model
 from memstream.extractors.foreign import read_foreign
 from memstream.extractors.frames import quoted_tokens
+from memstream.extractors.judge import Judge, judge, warm
 from memstream.extractors.language import ENGLISH
 from memstream.extractors.lru import LruCache
 from memstream.extractors.pipeline import parse, pipeline
@@ -29,7 +30,7 @@ from memstream.schemas.extraction import Extraction, SessionExtraction, SessionT
 from memstream.settings import load
 
 NAME = "spacy"
-GENERATION = 2
+GENERATION = 3
 OWN_VERSIONS = 100  # between two generations there is room for the versions of a person's own patterns
 CACHE = 1_024
 _CACHED_CHARS = 400  # longer texts are seldom said twice
@@ -75,8 +76,13 @@ class SpacyExtractor:
     its generation, so that a newer version of them replaces what an older one said.
     """
 
-    def __init__(self, model: str | None = None, cache_size: int = CACHE, tongues: Tongues | None = None) -> None:
+    def __init__(
+        self, model: str | None = None, cache_size: int = CACHE, tongues: Tongues | None = None, *,
+        entities: EntityModel | None = None, judged: Judge = judge,
+    ) -> None:  # fmt: skip
         self._model = model
+        self._entities = entities or entity_model()
+        self.judged = judged
         self._tongues = tongues or Tongues(ENGLISH, {}, cache_size)
         self._cache: LruCache[str, Parsed] = LruCache(cache_size)
         digest = own_digest() + self._tongues.digest
@@ -85,7 +91,8 @@ class SpacyExtractor:
         patterns()
         surfaces()
         pipeline(model)
-        entity_model()
+        if self.judged is judge:
+            warm()
 
     def extract(self, sessions: list[SessionTurns]) -> list[SessionExtraction]:
         """One SessionExtraction for each, in order. See memstream.schemas.extraction.Extractor."""
@@ -118,13 +125,13 @@ class SpacyExtractor:
     def _read(self, turn: Turn, session: Session, parsed: dict[str, Parsed], trace: Trace | None = None) -> Extraction:
         """One message in its language. `parsed` has what was parsed ahead as English, and gets what is lacking."""
         if not _is_prose(turn):
-            return read_message(turn, None, session, trace)
+            return read_message(turn, None, session, trace, self.judged)
         language = self._tongues.of(turn, session)
         if language != ENGLISH:
             return read_foreign(turn, self._tongues.foreign(turn.text, language), session, trace)
         if turn.text not in parsed:
             parsed |= self._parse({turn.text})
-        return read_message(turn, parsed[turn.text], session, trace)
+        return read_message(turn, parsed[turn.text], session, trace, self.judged)
 
     def _parse(self, texts: set[str]) -> dict[str, Parsed]:
         out: dict[str, Parsed] = {}
@@ -144,7 +151,7 @@ class SpacyExtractor:
                 seats = seat(tree)
                 spans = candidates(tree)
                 quoted = quoted_tokens(tree)
-                types = entity_model().classify(tree, spans)
+                types = self._entities.classify(tree, spans)
                 if seats:
                     spans, types = take_seats(seats, spans, types)
                 pieces.append(Piece(tree, tuple(spans), tuple(types), quoted))

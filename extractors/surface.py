@@ -7,7 +7,7 @@ import itertools
 from memstream.extractors.conditions import is_team
 from memstream.extractors.lexicon import lexicon
 from memstream.extractors.pattern_file import ENGLISH, Surface
-from memstream.extractors.reading import Reading
+from memstream.extractors.reading import OWN_RULE, Reading
 from memstream.extractors.references import Named, Ref
 from memstream.extractors.ways import surfaces
 
@@ -79,6 +79,14 @@ def _say(reading: Reading, surface: Surface, left: Named, right: Named) -> None:
     frame = next((f for f in reading.frames if left.span.end <= f.head < right.span.start), None)
     if reading.trace is not None:
         reading.trace.trying = surface.where
-    reading.say(subject, surface.predicate, obj, frame, at=left.span.start, presupposed=True, rule="surface")
+    reading.say(
+        subject,
+        surface.predicate,
+        obj,
+        frame,
+        at=left.span.start,
+        presupposed=True,
+        rule=OWN_RULE if surface.own else "surface",
+    )
     if reading.trace is not None:
         reading.trace.trying = ""

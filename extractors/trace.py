@@ -31,6 +31,7 @@ WHY = {
     "no object": "what it says of the subject is not known",
     "broken": "a broken character stands in the name",
     "invented": "the session is making things up (a game, a story, a test)",
+    "disbelieved": "the model of relations does not believe it",
     "withdrawn": "another fact of the message took its place",
 }
 
@@ -73,8 +74,12 @@ class Miss:
 
 @dataclass(slots=True)
 class Trace:
-    """What one message made the rules try. `trying` is the place of the pattern at work, "" for rules in code."""
+    """What one message made the rules try. `trying` is the place of the pattern at work, "" for rules in code.
+
+    `disbelieved`: subject, predicate and object of what a rule said and the model took back.
+    """
 
     attempts: list[Attempt] = field(default_factory=list)
     misses: list[Miss] = field(default_factory=list)
     trying: str = ""
+    disbelieved: list[tuple[str, str, str]] = field(default_factory=list)

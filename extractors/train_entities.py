@@ -15,17 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from memstream.extractors.candidates import candidates
-from memstream.extractors.entity_model import BUCKETS, CLASSES, DENSE, dense, features, hashed
+from memstream.extractors.entity_model import BUCKETS, CLASSES, dense, features, hashed
+from memstream.extractors.fitting import Block, Float, hashed_matrix, softmax_regression
 from memstream.extractors.pipeline import parse
 from memstream.extractors.textprep import prepare
 from memstream.extractors.tree import tree_of
 
-STEPS = 60
+STEPS = 100
 RATE = 0.05
-L2_SPARSE = 1e-3
+L2_SPARSE = 3e-4
 L2_DENSE = 1e-2
-
-Float = npt.NDArray[np.float32]
 
 
 def _norm(text: str) -> str:
@@ -33,6 +32,11 @@ def _norm(text: str) -> str:
     for determiner in ("the ", "our ", "my ", "a ", "an "):
         plain = plain.removeprefix(determiner)
     return plain.removesuffix("'s").strip()
+
+
+def dialogues(files: list[str]) -> list[dict[str, Any]]:
+    """The annotated dialogues of these files."""
+    return [json.loads(line) for f in files for line in Path(f).read_text("utf-8").splitlines() if line.strip()]
 
 
 def samples(rows: list[dict[str, Any]]) -> tuple[list[npt.NDArray[np.int32]], Float, npt.NDArray[np.int64]]:
@@ -58,38 +62,19 @@ def samples(rows: list[dict[str, Any]]) -> tuple[list[npt.NDArray[np.int32]], Fl
 
 
 def fit(ids: list[npt.NDArray[np.int32]], vectors: Float, classes: npt.NDArray[np.int64]) -> tuple[Float, Float]:
-    """Softmax regression by Adam."""
-    n, k = len(ids), len(CLASSES)
-    rows = np.repeat(np.arange(n), [len(x) for x in ids])
-    columns = np.concatenate(ids)
-    target = np.eye(k, dtype=np.float32)[classes]
-    scale = np.float32(vectors.std() or 1)
-    parameters = [np.zeros((BUCKETS, k), np.float32), np.zeros((DENSE, k), np.float32)]
-    first = [np.zeros_like(p) for p in parameters]
-    second = [np.zeros_like(p) for p in parameters]
-    for step in range(1, STEPS + 1):
-        scores = np.zeros((n, k), np.float32)
-        np.add.at(scores, rows, parameters[0][columns])
-        scores += vectors @ parameters[1]
-        p = np.exp(scores - scores.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        error = (p - target) / n
-        sparse = np.zeros_like(parameters[0])
-        np.add.at(sparse, columns, error[rows])
-        gradients = [sparse + L2_SPARSE * parameters[0], vectors.T @ error / scale + L2_DENSE * parameters[1]]
-        for i, g in enumerate(gradients):
-            first[i] = 0.9 * first[i] + 0.1 * g
-            second[i] = 0.999 * second[i] + 0.001 * g * g
-            m, v = first[i] / (1 - 0.9**step), second[i] / (1 - 0.999**step)
-            parameters[i] -= np.float32(RATE if i == 0 else RATE / 10) * m / (np.sqrt(v) + np.float32(1e-8))
-    return parameters[0], parameters[1]
+    """Weights of the hashed features and of the vectors."""
+    blocks = [
+        Block(hashed_matrix([np.unique(row) for row in ids], BUCKETS), RATE, L2_SPARSE),
+        Block(vectors, RATE / 10, L2_DENSE, float(vectors.std() or 1)),
+    ]
+    sparse, dense_weights = softmax_regression(blocks, classes, len(CLASSES), STEPS)
+    return sparse, dense_weights
 
 
 def main(arguments: list[str]) -> None:
     """Read, fit, write."""
-    source = Path(arguments[0])
-    out = Path(arguments[1]) if len(arguments) > 1 else Path(__file__).parent / "data" / "entity_types.npz"
-    rows = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines() if line.strip()]
+    out = Path(__file__).parent / "data" / "entity_types.npz"
+    rows = dialogues(arguments)
     ids, vectors, classes = samples(rows)
     sparse, weights = fit(ids, vectors, classes)
     scores = np.array([sparse[i].sum(axis=0) for i in ids]) + vectors @ weights

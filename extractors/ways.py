@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from dataclasses import replace
+from itertools import chain
 
 from memstream.extractors.pattern_file import Pattern, Surface, Ways, by_verb, read_ways, shipped_ways_file
 from memstream.schemas.catalogue import catalogue, own_path, told
@@ -45,9 +47,12 @@ def _all(path: str) -> tuple[Ways, ...]:
 
 @functools.cache
 def _patterns(path: str) -> dict[str, tuple[Pattern, ...]]:
-    return by_verb(pattern for ways in _all(path) for pattern in ways.patterns)
+    shipped, *own = _all(path)
+    mine = (replace(pattern, own=True) for ways in own for pattern in ways.patterns)
+    return by_verb(chain(shipped.patterns, mine))
 
 
 @functools.cache
 def _surfaces(path: str) -> tuple[Surface, ...]:
-    return tuple(surface for ways in _all(path) for surface in ways.surfaces)
+    shipped, *own = _all(path)
+    return (*shipped.surfaces, *(replace(surface, own=True) for ways in own for surface in ways.surfaces))

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test properties fuzz chaos lint bench gold resolution up down types
+.PHONY: help install demo test properties fuzz chaos lint bench gold train resolution up down types
 
 # Annotated dialogues and recorded runs, which are kept beside the project.
 export MEMSTREAM_SHARED ?= $(abspath ../shared)
@@ -37,6 +37,12 @@ lint: install types ## ruff, mypy (strict), import-linter
 bench: install ## measure rates and latencies on this machine
 	@$(BIN)/memstream up
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+train: install ## fit the models that ship to the annotated dialogues, and score them (five minutes)
+	@test -d $(MEMSTREAM_SHARED)/gold || { echo "No dialogues in $(MEMSTREAM_SHARED)/gold: set MEMSTREAM_SHARED." >&2; exit 1; }
+	@$(BIN)/python -m memstream.extractors.train_entities $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
+	@$(BIN)/python -m memstream.extractors.train_relations $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
+	@$(MAKE) --no-print-directory gold
 
 gold: install ## score extraction against the annotated dialogues
 	@test -d $(MEMSTREAM_SHARED)/gold || { echo "No dialogues in $(MEMSTREAM_SHARED)/gold: set MEMSTREAM_SHARED." >&2; exit 1; }

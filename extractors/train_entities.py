@@ -1,6 +1,7 @@
-"""Fit the entity model: `python -m memstream.extractors.train_entities TRAIN.jsonl [OUT.npz]`.
+"""Fits the entity model to annotated dialogues: `python -m memstream.extractors.train_entities TRAIN.jsonl…`.
 
-The same file gives the same weights: full-batch Adam from zero, no randomness.
+The same files give the same weights: all samples in each step, from zero, no randomness. Needs scipy (`pip install
+memstream[train]`).
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ covers "X built Y", "Y was built by X", "Y, built by X," and "X, who built Y".
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from memstream.extractors.doubt import doubt
@@ -15,6 +17,7 @@ from memstream.extractors.tree import Tree
 IMPLIED = -1  # the first person that a note leaves out: "Joined Core Infra on Monday."
 IMPLIED_THIRD = -2  # whoever was spoken of before: "Runs on Nomad."
 RELATIVE = frozenset({"who", "which", "that", "whom", "where", "whose"})
+_LINK = re.compile(r"\[[^\[\]\n]{1,300}\]\(")
 _FUTURE = frozenset({"will", "'ll", "wo", "gon"})
 _NEGATIONS = frozenset({"not", "n't", "never", "nor", "neither", "hardly", "nt"})
 
@@ -250,8 +253,11 @@ def _own_tokens(tree: Tree, found: dict[int, Frame], i: int) -> list[int]:
 
 
 def quoted_tokens(tree: Tree) -> list[bool]:
-    """Which tokens stand between quotation marks that hold three words or more."""
+    """Which tokens stand between quotation marks that hold three words or more, or are the text of a Markdown link."""
     out = [False] * len(tree)
+    for found in _LINK.finditer(tree.text):
+        for i in range(bisect_left(tree.at, found.start()), bisect_left(tree.at, found.end())):
+            out[i] = True
     opened: int | None = None
     for i, word in enumerate(tree.words):
         if word in ("“", "«", "``") or (word == '"' and opened is None):

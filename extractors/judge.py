@@ -25,6 +25,8 @@ Triple = tuple[EntityName, str, EntityName | str]
 # chosen on dialogues that the model was not fitted to: docs/extraction.md
 KEEP = 0.05
 ADD = 0.45
+# "Dojos in New York" outside a clause is a title or a search far more often than a statement
+OF_CLAUSES = frozenset({"located_in"})
 MOST_OWNERS = 1  # "user's sister"
 
 
@@ -71,14 +73,14 @@ def _take_back(reading: Reading, judged: list[Judged], scores: Scores) -> None:
 
 def _add(reading: Reading, judged: list[Judged], scores: Scores) -> None:
     for (pair, proposals), score in zip(judged, scores, strict=True):
-        if any(one.assertion is not None for one in proposals):
+        if reading.quoted[pair.object.head] or any(one.assertion is not None for one in proposals):
             continue
         predicate, sure = relation_model().best(score, pair.kinds)
+        clause = reading.owner.get(pair.object.head)
+        if clause is None and predicate in OF_CLAUSES:
+            continue
         if sure >= ADD and _fits(pair, predicate) and not _said(reading, pair):
-            clause = reading.owner.get(pair.object.head)
-            reading.say(
-                pair.subject.ref, predicate, pair.object.ref, clause, at=pair.object.head, rule="model"
-            )  # fmt: skip
+            reading.say(pair.subject.ref, predicate, pair.object.ref, clause, at=pair.object.head, rule="model")
 
 
 def judged_pairs(reading: Reading) -> list[Judged]:

@@ -27,6 +27,7 @@ class Lexicon:
     yes: frozenset[str]
     no: frozenset[str]
     languages: frozenset[str]
+    abstract: frozenset[str]
 
 
 @functools.cache
@@ -51,6 +52,7 @@ def lexicon() -> Lexicon:
         yes=frozenset(assertion["yes"]),
         no=frozenset(assertion["no"]),
         languages=frozenset(raw["languages"]["words"]),
+        abstract=frozenset(raw["abstract"]["words"]),
     )
 
 

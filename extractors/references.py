@@ -218,7 +218,7 @@ class References:
         name = clean(tree.span_text(inner[0], end))
         used: tuple[str, ...] = ()
         person = lemma in lexicon().kin or lemma in lexicon().roles
-        if person and owner is None:
+        if (person and owner is None) or lemma in lexicon().abstract:
             return None
         if owner is not None:
             whose = self._owner(owner)

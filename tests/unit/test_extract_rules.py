@@ -318,3 +318,17 @@ def test_a_fact_has_the_dates_of_its_clause(text: str, expected: str) -> None:
 def test_a_noun_takes_no_date_of_its_sentence(text: str) -> None:
     """What happened on Saturday is no start of the role of who did it."""
     assert "Malcolm Opoku | has_role | VP of data" in facts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The current time is 2024-05-15 15:00:00 EST.",
+        "The calculation is based on the extracted data.",
+        "The answer is in the dataset.",
+        "Here is [Martial Arts Schools, Studios & Dojos in New York](https://dojos.example/ny).",
+    ],
+)
+def test_words_of_thought_and_titles_of_links_make_no_facts(text: str) -> None:
+    """What agents write to each other is full of both."""
+    assert facts(text) == set()

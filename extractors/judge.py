@@ -2,7 +2,7 @@
 
 Every pair of arguments of a sentence, with what the rules said of it, is scored (`relation_model.py`). What a rule put
 down stays where the model gives it at least KEEP; a relation that no rule saw is added from ADD on, as far as its
-clause lets it be asserted. An added fact is costly where it is wrong, so ADD is the higher of the two.
+clause lets it be asserted, with that probability as its confidence. An added fact is costly where it is wrong, so ADD is the higher of the two.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ def _add(reading: Reading, judged: list[Judged], scores: Scores) -> None:
         if clause is None and predicate in OF_CLAUSES:
             continue
         if sure >= ADD and _fits(pair, predicate) and not _said(reading, pair):
-            reading.say(pair.subject.ref, predicate, pair.object.ref, clause, at=pair.object.head, rule="model")
+            reading.say(
+                pair.subject.ref, predicate, pair.object.ref, clause, at=pair.object.head, rule="model",
+                confidence=round(sure, 2),
+            )  # fmt: skip
 
 
 def judged_pairs(reading: Reading) -> list[Judged]:

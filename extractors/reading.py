@@ -120,7 +120,7 @@ class Reading(References):
     def say(
         self, subject: Ref, predicate: str, obj: Ref | str, frame: Frame | None = None, *, at: int = 0, rule: str = "",
         ended: bool = False, negated: bool = False, dated: bool = True, presupposed: bool = False,
-        open_predicate: bool = False,
+        open_predicate: bool = False, confidence: float = 1.0,
     ) -> bool:  # fmt: skip
         """Put a triple down as far as its clause lets it be asserted. Returns whether it was."""
         target = Ref(None, obj) if isinstance(obj, str) else obj
@@ -164,7 +164,7 @@ class Reading(References):
             used=tuple(
                 dict.fromkeys((*subject.used, *target.used, *self.basis(subject.known), *self.basis(target.known)))
             ),
-            rule=rule,
+            rule=rule, confidence=confidence,
         )  # fmt: skip
         self.proposals.append(Proposal(subject, predicate, target, rule, "", assertion))
         self._put(assertion, subject, target)

@@ -37,6 +37,7 @@ def test_it_finds_what_no_rule_says() -> None:
     """A note in the manner of the training dialogues, without a verb."""
     found = [a for a in read("Amira: 41, dentist, Oslo.").assertions if a.rule == "model"]
     assert [(a.subject.name, a.predicate, a.object) for a in found] == [("Amira", "has_age", "41")]
+    assert ADD <= found[0].confidence < 1
     assert ("Amira", "has_age", "41") not in triples(read("Amira: 41, dentist, Oslo.", judged=False))
 
 

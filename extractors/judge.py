@@ -2,7 +2,8 @@
 
 Every pair of arguments of a sentence, with what the rules said of it, is scored (`relation_model.py`). What a rule put
 down stays where the model gives it at least KEEP; a relation that no rule saw is added from ADD on, as far as its
-clause lets it be asserted, with that probability as its confidence. An added fact is costly where it is wrong, so ADD is the higher of the two.
+clause lets it be asserted, with that probability as its confidence. An added fact is costly where it is wrong, so ADD
+is the higher of the two.
 """
 
 from __future__ import annotations

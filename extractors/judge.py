@@ -80,7 +80,12 @@ def _add(reading: Reading, judged: list[Judged], scores: Scores) -> None:
         clause = reading.owner.get(pair.object.head)
         if clause is None and predicate in OF_CLAUSES:
             continue
-        if sure >= ADD and _fits(pair, predicate) and not _said(reading, pair):
+        if (
+            sure >= ADD
+            and _fits(pair, predicate)
+            and not _said(reading, pair)
+            and not _filled(reading, pair, predicate)
+        ):
             reading.say(
                 pair.subject.ref, predicate, pair.object.ref, clause, at=pair.object.head, rule="model",
                 confidence=round(sure, 2),
@@ -118,6 +123,14 @@ def _fits(pair: Pair, predicate: str) -> bool:
         if ref.known is not None and (ref.type not in types or ref.known.name.count("'s ") > MOST_OWNERS):
             return False
     return True
+
+
+def _filled(reading: Reading, pair: Pair, predicate: str) -> bool:
+    """Whether the text gives a predicate that holds one value another one already."""
+    subject = pair.subject.ref.known
+    return catalogue().is_single(predicate) and any(
+        subject is not None and (a.subject, a.predicate) == (subject.entity, predicate) for a in reading.assertions
+    )
 
 
 def _said(reading: Reading, pair: Pair) -> bool:

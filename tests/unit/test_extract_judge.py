@@ -117,3 +117,9 @@ def test_the_file_is_ordered() -> None:
     with (resources.files("memstream.extractors") / "data" / "relations.npz").open("rb") as f:
         stored = np.load(f)["buckets"].tolist()
     assert all(a < b for a, b in pairwise(stored))
+
+
+def test_it_gives_no_second_value_where_one_can_hold() -> None:
+    """Where a rule has said where someone lives, the model names no other place in the same text."""
+    lives = [t for t in triples(read("I live in Porto since the office in Braga closed.")) if t[1] == "lives_in"]
+    assert lives == [("user", "lives_in", "Porto")]

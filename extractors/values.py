@@ -67,7 +67,7 @@ def first_timezone(text: str) -> str | None:
 def number(text: str) -> int | None:
     """A small number in digits or words: "34", "eighty-one"."""
     plain = text.lower().replace("-", " ").strip()
-    if plain.isdigit():
+    if plain.isdecimal():  # isdigit() holds for "¹", which is no number to int()
         return int(plain) if len(plain) <= 3 else None
     words = plain.split()
     if len(words) == 1:

@@ -123,3 +123,9 @@ def test_it_gives_no_second_value_where_one_can_hold() -> None:
     """Where a rule has said where someone lives, the model names no other place in the same text."""
     lives = [t for t in triples(read("I live in Porto since the office in Braga closed.")) if t[1] == "lives_in"]
     assert lives == [("user", "lives_in", "Porto")]
+
+
+@pytest.mark.parametrize("text", ["¹", "Ana is ² years old.", "Version ³ of the plan", "①②③", "٣ cats"])
+def test_digits_of_all_kinds_are_read(text: str) -> None:
+    """What looks like a digit and is no number to Python fails nowhere."""
+    read(text)

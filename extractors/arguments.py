@@ -85,9 +85,8 @@ def _names(reading: Reading) -> Iterator[Argument]:
     tree = reading.tree
     for n in reading.named:
         start, end = n.span.start, n.span.end
-        head = next((i for i in range(end - 1, start - 1, -1) if not start <= tree.head[i] < end), end - 1)
         ref = Ref(n.known, "", reading.basis(n.known), start, end)
-        yield Argument(head, start, end, n.known.type, "name", ref)
+        yield Argument(tree.head_of(start, end), start, end, n.known.type, "name", ref)
 
 
 def _words(reading: Reading, taken: set[int]) -> Iterator[Argument]:

@@ -7,13 +7,13 @@ Features are words, shapes, what the parser and spaCy's NER say, and spaCy's own
 from __future__ import annotations
 
 import functools
-import zlib
 from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
 
 from memstream.extractors.candidates import NER_TYPES, TITLES, Candidate
+from memstream.extractors.hashing import hashed
 from memstream.extractors.identifiers import identify
 from memstream.extractors.lexicon import lexicon, vocabulary
 from memstream.extractors.tree import Tree
@@ -67,11 +67,6 @@ def features(tree: Tree, c: Candidate, lower_case: bool) -> list[str]:
 _POSSESSIVE = frozenset({"'s", "’s", "'"})
 
 
-def hashed(names: list[str]) -> npt.NDArray[np.int32]:
-    """Bucket numbers of feature names; the same on every machine."""
-    return np.array([zlib.crc32(name.encode("utf-8", "replace")) % BUCKETS for name in names], dtype=np.int32)
-
-
 def dense(tree: Tree, c: Candidate) -> npt.NDArray[np.float32]:
     """SpaCy's vectors of the first, the last, and the governing token."""
     if not tree.vectors.size:
@@ -94,7 +89,7 @@ class EntityModel:
         out = []
         for c in found:
             scores = (
-                self._sparse[np.unique(hashed(features(tree, c, lower_case)))].sum(axis=0)
+                self._sparse[np.unique(hashed(features(tree, c, lower_case), BUCKETS))].sum(axis=0)
                 + dense(tree, c) @ self._vectors
             )
             scores[0] -= NONE_BIAS

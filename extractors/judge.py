@@ -31,11 +31,6 @@ OF_CLAUSES = frozenset({"located_in"})
 MOST_OWNERS = 1  # "user's sister"
 
 
-def warm() -> None:
-    """Load the model, so that no first message waits for it."""
-    relation_model()
-
-
 def judge(reading: Reading) -> None:
     """Take back what the model does not believe, and put down what only it sees."""
     if not reading.asserting or not reading.turn.asserts:
@@ -54,8 +49,8 @@ def _take_back(reading: Reading, judged: list[Judged], scores: Scores) -> None:
     doubted: set[Triple] = set()
     for (_, proposals), score in zip(judged, scores, strict=True):
         for one in proposals:
-            if one.assertion is not None and not one.rule.startswith(OWN_RULE):
-                sure = relation_model().of(score, one.predicate)
+            if one.assertion is not None:
+                sure = None if one.rule.startswith(OWN_RULE) else relation_model().of(score, one.predicate)
                 (kept if sure is None or sure >= KEEP else doubted).add(_triple(one.assertion))
     dropped = doubted - kept
     if not dropped:
@@ -181,5 +176,4 @@ def _argument(reading: Reading, ref: Ref) -> Argument | None:
         if token is None or last is None:
             return None
         start, end = token, last + 1
-    head = next((i for i in range(end - 1, start - 1, -1) if not start <= tree.head[i] < end), end - 1)
-    return Argument(head, start, end, ref.type or "said", "name" if ref.known else "said", ref)
+    return Argument(tree.head_of(start, end), start, end, ref.type or "said", "name" if ref.known else "said", ref)

@@ -54,7 +54,6 @@ class Reading(References):
     preferences: list[ExtractedPreference] = field(default_factory=list)
     same_as: list[SameAs] = field(default_factory=list)
     pending: dict[str, tuple[Ref, str, Ref]] = field(default_factory=dict)
-    refused: list[tuple[str, str, str, str]] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
     trace: Trace | None = None
 
@@ -146,7 +145,6 @@ class Reading(References):
         if unsure == "question" and not self.asserting:
             unsure = ""
         if unsure or not self.turn.asserts:
-            self.refused.append((subject.known.name, predicate, str(target.term), unsure or "recalled"))
             self.proposals.append(Proposal(subject, predicate, target, rule, unsure or "recalled"))
             return False
         no = negated or bool(frame and frame.negated)

@@ -6,24 +6,19 @@ The weights are sparse: a table leads from a feature's bucket to its row, row 0 
 from __future__ import annotations
 
 import functools
-import zlib
 from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
 
 from memstream.extractors.errors import ModelBroken
+from memstream.extractors.hashing import hashed
 
 BUCKETS = 1 << 18
 NONE = ""
 FILE = "relations.npz"
 
 Scores = npt.NDArray[np.float32]
-
-
-def buckets(names: list[str]) -> npt.NDArray[np.int32]:
-    """Bucket numbers of feature names; the same on every machine."""
-    return np.array([zlib.crc32(name.encode("utf-8", "replace")) % BUCKETS for name in names], dtype=np.int32)
 
 
 class RelationModel:
@@ -42,7 +37,7 @@ class RelationModel:
 
     def scores(self, named: list[list[str]]) -> Scores:
         """Probabilities of shape [pairs, classes], rounded so that no last bit decides."""
-        out = np.stack([self._weights[self._rows[buckets(names)]].sum(axis=0) for names in named])
+        out = np.stack([self._weights[self._rows[hashed(names, BUCKETS)]].sum(axis=0) for names in named])
         out = np.exp(out - out.max(axis=1, keepdims=True))
         return np.asarray(np.round(out / out.sum(axis=1, keepdims=True), 4), dtype=np.float32)
 

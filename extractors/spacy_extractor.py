@@ -13,12 +13,13 @@ from memstream.extractors.candidates import candidates
 from memstream.extractors.entity_model import EntityModel, entity_model
 from memstream.extractors.foreign import read_foreign
 from memstream.extractors.frames import quoted_tokens
-from memstream.extractors.judge import Judge, judge, warm
+from memstream.extractors.judge import Judge, judge
 from memstream.extractors.language import ENGLISH
 from memstream.extractors.lru import LruCache
 from memstream.extractors.pipeline import parse, pipeline
 from memstream.extractors.read import read_message
 from memstream.extractors.reader_input import Parsed, Piece
+from memstream.extractors.relation_model import relation_model
 from memstream.extractors.seats import seat, take_seats
 from memstream.extractors.session import Session
 from memstream.extractors.textprep import Prepared, parse_json, prepare
@@ -92,7 +93,7 @@ class SpacyExtractor:
         surfaces()
         pipeline(model)
         if self.judged is judge:
-            warm()
+            relation_model()  # so that no first message waits for it
 
     def extract(self, sessions: list[SessionTurns]) -> list[SessionExtraction]:
         """One SessionExtraction for each, in order. See memstream.schemas.extraction.Extractor."""

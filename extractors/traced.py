@@ -22,12 +22,13 @@ class TracedReading(Reading):
         if trace is None:
             return Reading.say(self, subject, predicate, obj, frame, **how)
         pattern, trace.trying = trace.trying, ""
-        before = (len(self.refused), len(self.guesses), list(self.assertions))
+        before = (len(self.proposals), len(self.guesses), list(self.assertions))
         said = Reading.say(self, subject, predicate, obj, frame, **how)
         target = Ref(None, obj) if isinstance(obj, str) else obj
         if not said:
             outcome = "refused"
-            why = self.refused[-1][3] if len(self.refused) > before[0] else self._unfit(subject, predicate, target)
+            proposed = len(self.proposals) > before[0]
+            why = self.proposals[-1].unsure if proposed else self._unfit(subject, predicate, target)
         elif len(self.guesses) > before[1]:
             outcome, why = "kept", "unconfirmed"
         else:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from memstream.extractors.candidates import candidates
-from memstream.extractors.entity_model import BUCKETS, CLASSES, dense, features, hashed
+from memstream.extractors.entity_model import BUCKETS, CLASSES, dense, features
 from memstream.extractors.fitting import Block, Float, hashed_matrix, softmax_regression
+from memstream.extractors.hashing import hashed
 from memstream.extractors.pipeline import parse
 from memstream.extractors.textprep import prepare
 from memstream.extractors.tree import tree_of
@@ -56,7 +57,7 @@ def samples(rows: list[dict[str, Any]]) -> tuple[list[npt.NDArray[np.int32]], Fl
                     gold[_norm(mention["text"])] = entity["type"]
         lower_case = not any(c.isupper() for c in tree.text)
         for c in candidates(tree):
-            ids.append(hashed(features(tree, c, lower_case)))
+            ids.append(hashed(features(tree, c, lower_case), BUCKETS))
             vectors.append(dense(tree, c))
             classes.append(CLASSES.index(gold.get(_norm(tree.span_text(c.start, c.end)), "")))
     return ids, np.array(vectors, dtype=np.float32), np.array(classes)

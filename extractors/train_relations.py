@@ -24,10 +24,11 @@ from memstream.extractors.dialogue import turns_of
 from memstream.extractors.entity_model import EntityModel
 from memstream.extractors.fitting import Block, hashed_matrix, softmax_regression
 from memstream.extractors.gold import Gold
+from memstream.extractors.hashing import hashed
 from memstream.extractors.judge import judged_pairs
 from memstream.extractors.reading import Reading
 from memstream.extractors.relation_features import features
-from memstream.extractors.relation_model import BUCKETS, NONE, buckets
+from memstream.extractors.relation_model import BUCKETS, NONE
 from memstream.extractors.relations import Pair
 from memstream.extractors.spacy_extractor import SpacyExtractor
 from memstream.extractors.train_entities import dialogues
@@ -91,7 +92,7 @@ def _of_reading(dialogue: str, reading: Reading, gold: Gold) -> Iterator[Sample]
                 repeats.add(i)
     for i, (pair, proposals) in enumerate(found):
         if i in labels or i not in repeats:
-            names = np.unique(buckets(features(reading, pair, proposals)))
+            names = np.unique(hashed(features(reading, pair, proposals), BUCKETS))
             yield Sample(dialogue, names, pair.kinds, labels.get(i, NONE))
 
 
@@ -106,7 +107,7 @@ def plain_samples(entities: EntityModel) -> list[Sample]:
                 for pair, proposals in judged_pairs(reading):
                     said = {p.predicate for p in proposals if p.assertion is not None}
                     if said <= {wanted}:
-                        found = np.unique(buckets(features(reading, pair, proposals)))
+                        found = np.unique(hashed(features(reading, pair, proposals), BUCKETS))
                         out.append(Sample(name, found, pair.kinds, wanted if said else NONE))
 
             turn = Turn("m1", "user", "user", example.text, datetime(2026, 1, 14, tzinfo=UTC))

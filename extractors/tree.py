@@ -56,6 +56,10 @@ class Tree:
         """The text of the tokens [start, end)."""
         return self.text[self.at[start] : self.end_of(end - 1)]
 
+    def head_of(self, start: int, end: int) -> int:
+        """The last token of [start, end) that hangs on one outside; the last one where none does."""
+        return next((i for i in range(end - 1, start - 1, -1) if not start <= self.head[i] < end), end - 1)
+
     def kid(self, i: int, *deps: str) -> int | None:
         """The first child of i with one of these labels."""
         for k in self.kids[i]:

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from memstream.extractors.hashing import hashed
 from memstream.extractors.judge import ADD, KEEP
-from memstream.extractors.relation_model import BUCKETS, NONE, RelationModel, buckets, relation_model
+from memstream.extractors.relation_model import BUCKETS, NONE, RelationModel, relation_model
 from memstream.extractors.spacy_extractor import SpacyExtractor
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName, Extraction, SessionTurns, Turn
@@ -109,7 +110,7 @@ def test_an_addition_must_be_surer_than_what_a_rule_said() -> None:
 
 def test_buckets_are_the_same_everywhere() -> None:
     """A feature's bucket is fixed by its name alone, as the stored weights need it."""
-    assert buckets(["bias", "w=own"]).tolist() == [223835, 181453]
+    assert hashed(["bias", "w=own"], BUCKETS).tolist() == [223835, 181453]
 
 
 def test_the_file_is_ordered() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from own_neo4j import OwnNeo4j
 
     from memstream.settings import Settings
+
+# A console made while this is set keeps that width for ever; tests give their own to the commands they run.
+os.environ.pop("COLUMNS", None)
 
 # A test that is timed fails where the machine is busy and the code is right.
 hypothesis.settings.register_profile("untimed", deadline=None)

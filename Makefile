@@ -40,8 +40,8 @@ bench: install ## measure rates and latencies on this machine
 
 train: install ## fit the models that ship to the annotated dialogues, and score them (five minutes)
 	@test -d $(MEMSTREAM_SHARED)/gold || { echo "No dialogues in $(MEMSTREAM_SHARED)/gold: set MEMSTREAM_SHARED." >&2; exit 1; }
-	@$(BIN)/python -m memstream.extractors.train_entities $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
-	@$(BIN)/python -m memstream.extractors.train_relations $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
+	@$(BIN)/python -m memstream.extractors.fit.train_entities $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
+	@$(BIN)/python -m memstream.extractors.fit.train_relations $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
 	@$(MAKE) --no-print-directory gold
 
 gold: install ## score extraction against the annotated dialogues

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from memstream.extractors.embedders import create_embedder
-from memstream.extractors.pipeline import load_bare
+from memstream.extractors.parse.pipeline import load_bare
+from memstream.extractors.vectors.embedders import create_embedder
 from memstream.streams.pool_child import DONE, Worker
 from memstream.streams.pool_process import PoolProcess
 

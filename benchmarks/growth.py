@@ -20,7 +20,7 @@ from benchmarks.copies import copy_scope
 from benchmarks.figures import Aim, Figure, Section
 from benchmarks.sink import origin_of, patch_of, timed
 from benchmarks.wipe import wipe_store
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion, Extraction, Mention
 from memstream.schemas.patch import Label, Patch
 from memstream.schemas.topics import record_key

@@ -20,7 +20,7 @@ from benchmarks import lineage as own
 from benchmarks import sink as bare
 from benchmarks.figures import Aim, Figure, Section
 from benchmarks.wipe import wipe_store
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas.topics import Topic
 from memstream.settings import Settings
 from memstream.settings.kafka import kafka_options

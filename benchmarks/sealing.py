@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.figures import Aim, Figure, Section
 from benchmarks.sink import patches
 from benchmarks.texts import corpus, events
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas import cloudevents
 from memstream.schemas.events import Event
 from memstream.schemas.patch import Patch

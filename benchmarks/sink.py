@@ -21,7 +21,7 @@ from neo4j import ManagedTransaction
 
 from benchmarks.figures import Aim, Figure, Section
 from benchmarks.wipe import wipe_store
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion, Extraction, Mention
 from memstream.schemas.ids import event_key, order_key
 from memstream.schemas.patch import Edge, Label, Origin, Patch, Vector

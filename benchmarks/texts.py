@@ -17,7 +17,7 @@ from pathlib import Path
 import orjson
 
 from memstream.deploy.story import story_lines
-from memstream.extractors.textprep import parse_json
+from memstream.extractors.text.textprep import parse_json
 from memstream.schemas.conversation import Message, Role
 from memstream.schemas.events import Event
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from memstream.cli.console import err, out, print_json
 from memstream.cli.graphs import graph, progress, settings_of
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.sinks.export import file as files
 from memstream.sinks.export.file import ExportFile, Totals
 from memstream.sinks.export.load import load

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from memstream.cli.console import err, out, print_json
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.settings import load
 from memstream.sinks.migrating import Walked
 from memstream.sinks.migrations import migrate as bring_up

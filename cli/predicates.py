@@ -15,9 +15,9 @@ from memstream.cli.console import err, out, print_json, table_of
 from memstream.cli.explain import row_of
 from memstream.cli.explain_show import show as show_explanation
 from memstream.extractors.pattern_check import Tried, check_examples, check_patterns, read_text, try_examples
-from memstream.extractors.pattern_file import Pattern, Surface, read_ways
+from memstream.extractors.rules.pattern_file import Pattern, Surface, read_ways
+from memstream.extractors.rules.ways import own_digest, own_version, patterns, surfaces
 from memstream.extractors.spacy_extractor import create
-from memstream.extractors.ways import own_digest, own_version, patterns, surfaces
 from memstream.schemas.catalogue import Catalogue, catalogue, own_path, own_predicates, own_problems, shipped_file
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.predicate_file import Predicate, PredicateFile, Problem, did_you_mean, read

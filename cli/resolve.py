@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from memstream.cli.console import out, print_json
-from memstream.extractors.embedders import Embedder, create_embedder
+from memstream.extractors.vectors.embedders import Embedder, create_embedder
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.scope import parse_scope
 from memstream.settings import Settings, load

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from memstream.extractors.session import clean
+from memstream.extractors.context.session import clean
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.extraction import (
     EntityName,

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memstream.extractors.frames import Frame, frames
-from memstream.extractors.language import ENGLISH
-from memstream.extractors.reader_input import Piece
+from memstream.extractors.context.trace import WHY, Attempt, Miss
+from memstream.extractors.parse.frames import Frame, frames
+from memstream.extractors.parse.reader_input import Piece
+from memstream.extractors.parse.tree import Tree
+from memstream.extractors.rules.ways import patterns
 from memstream.extractors.spacy_extractor import SpacyExtractor, Traced
-from memstream.extractors.textprep import parse_json
-from memstream.extractors.trace import WHY, Attempt, Miss
-from memstream.extractors.tree import Tree
-from memstream.extractors.ways import patterns
+from memstream.extractors.text.language import ENGLISH
+from memstream.extractors.text.textprep import parse_json
 from memstream.schemas.extraction import (
     EntityName,
     ExtractedAssertion,

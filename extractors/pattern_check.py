@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from memstream.extractors.explain import Explanation, explain
-from memstream.extractors.pattern_file import Pattern, Surface, Ways, read_ways
+from memstream.extractors.rules.pattern_file import Pattern, Surface, Ways, read_ways
 from memstream.extractors.spacy_extractor import SpacyExtractor
 from memstream.schemas.catalogue import Catalogue
 from memstream.schemas.extraction import Turn

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from memstream.extractors.answers import answer, ask, confirm, remember_guesses, takes_turn
-from memstream.extractors.contacts import match_contacts, match_fragments
-from memstream.extractors.copulas import match_copulas
-from memstream.extractors.frames import frames
-from memstream.extractors.identifiers import identify
-from memstream.extractors.introductions import match_introductions
-from memstream.extractors.judge import Judge, judge
-from memstream.extractors.lexicon import lexicon
-from memstream.extractors.nominals import match_nominals
-from memstream.extractors.patterns import match_frames
-from memstream.extractors.preferences import match_preferences
-from memstream.extractors.reader_input import Parsed, Piece
-from memstream.extractors.reading import Reading
-from memstream.extractors.references import Named
-from memstream.extractors.session import Known, Session
-from memstream.extractors.structured import match_headed_lists, read_structure
-from memstream.extractors.surface import match_surfaces
-from memstream.extractors.textprep import HEAD_CHARS, UNKNOWN
-from memstream.extractors.times import find_times
-from memstream.extractors.trace import Trace
-from memstream.extractors.traced import TracedReading
+from memstream.extractors.context.reading import Reading
+from memstream.extractors.context.references import Named
+from memstream.extractors.context.session import Known, Session
+from memstream.extractors.context.trace import Trace
+from memstream.extractors.context.traced import TracedReading
+from memstream.extractors.models.judge import Judge, judge
+from memstream.extractors.parse.frames import frames
+from memstream.extractors.parse.reader_input import Parsed, Piece
+from memstream.extractors.rules.answers import answer, ask, confirm, remember_guesses, takes_turn
+from memstream.extractors.rules.contacts import match_contacts, match_fragments
+from memstream.extractors.rules.copulas import match_copulas
+from memstream.extractors.rules.introductions import match_introductions
+from memstream.extractors.rules.nominals import match_nominals
+from memstream.extractors.rules.patterns import match_frames
+from memstream.extractors.rules.preferences import match_preferences
+from memstream.extractors.rules.structured import match_headed_lists, read_structure
+from memstream.extractors.rules.surface import match_surfaces
+from memstream.extractors.text.identifiers import identify
+from memstream.extractors.text.lexicon import lexicon
+from memstream.extractors.text.textprep import HEAD_CHARS, UNKNOWN
+from memstream.extractors.text.times import find_times
 from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
 
 FICTION_TURNS = 6

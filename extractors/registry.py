@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from memstream.extractors.merge.united import United
 from memstream.extractors.options import Options, parts_of
-from memstream.extractors.united import United
 from memstream.schemas.errors import SettingsError
 from memstream.schemas.extraction import Extractor
 from memstream.schemas.patch import REFUSED_GENERATION
@@ -22,7 +22,7 @@ def extractor_names() -> list[str]:
 def create_extractor(name: str = "spacy", options: Options | None = None, **settings: Any) -> Extractor:
     """A new extractor by its name, made by its entry point's `create(**settings)`.
 
-    Of several, such as `spacy+openai`, it is one that unites what they say (see memstream.extractors.merging).
+    Of several, such as `spacy+openai`, it is one that unites what they say (see memstream.extractors.merge.merging).
     `options` are what the extractors of these names are given as the first argument; others read the settings of the
     process where they need any. All are plain values, so that a process pool's child makes its own. Raises
     SettingsError for a name that no installed package offers, where its module can't be imported, and for a

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memstream.extractors.candidates import candidates
-from memstream.extractors.entity_model import EntityModel, entity_model
-from memstream.extractors.foreign import read_foreign
-from memstream.extractors.frames import quoted_tokens
-from memstream.extractors.judge import Judge, judge
-from memstream.extractors.language import ENGLISH
-from memstream.extractors.lru import LruCache
-from memstream.extractors.pipeline import parse, pipeline
+from memstream.extractors.context.session import Session
+from memstream.extractors.context.trace import Trace
+from memstream.extractors.languages.foreign import read_foreign
+from memstream.extractors.languages.tongues import Tongues
+from memstream.extractors.models.entity_model import EntityModel, entity_model
+from memstream.extractors.models.judge import Judge, judge
+from memstream.extractors.models.relation_model import relation_model
+from memstream.extractors.models.seats import seat, take_seats
+from memstream.extractors.parse.candidates import candidates
+from memstream.extractors.parse.frames import quoted_tokens
+from memstream.extractors.parse.pipeline import parse, pipeline
+from memstream.extractors.parse.reader_input import Parsed, Piece
+from memstream.extractors.parse.tree import tree_of
 from memstream.extractors.read import read_message
-from memstream.extractors.reader_input import Parsed, Piece
-from memstream.extractors.relation_model import relation_model
-from memstream.extractors.seats import seat, take_seats
-from memstream.extractors.session import Session
-from memstream.extractors.textprep import Prepared, parse_json, prepare
-from memstream.extractors.tongues import Tongues
-from memstream.extractors.trace import Trace
-from memstream.extractors.tree import tree_of
-from memstream.extractors.ways import own_digest, own_version, patterns, surfaces
+from memstream.extractors.rules.ways import own_digest, own_version, patterns, surfaces
+from memstream.extractors.text.language import ENGLISH
+from memstream.extractors.text.lru import LruCache
+from memstream.extractors.text.textprep import Prepared, parse_json, prepare
 from memstream.schemas.extraction import Extraction, SessionExtraction, SessionTurns, Turn
 from memstream.settings import load
 

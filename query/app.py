@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from memstream.extractors.embedders import Embedder, create_embedder
+from memstream.extractors.vectors.embedders import Embedder, create_embedder
 from memstream.query import (
     boards,
     entities,

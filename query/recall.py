@@ -8,8 +8,8 @@ from typing import Annotated, cast
 import structlog
 from fastapi import APIRouter, Query, Request
 
-from memstream.extractors.embedders import Embedder
 from memstream.extractors.errors import EmbedderUnavailable
+from memstream.extractors.vectors.embedders import Embedder
 from memstream.query.entities import entity_fields
 from memstream.query.facts import fact_fields
 from memstream.query.graph import Row

@@ -14,9 +14,9 @@ from pathlib import PurePath
 
 import numpy as np
 
-from memstream.extractors.embedders import Embedder, create_embedder
 from memstream.extractors.options import Options
 from memstream.extractors.registry import create_extractor
+from memstream.extractors.vectors.embedders import Embedder, create_embedder
 from memstream.schemas.errors import FatalError, InvalidEvent, PoisonError, Reason, TransientError
 from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
 from memstream.schemas.ids import event_key

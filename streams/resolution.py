@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memstream.extractors.embedders import Embedder
+from memstream.extractors.vectors.embedders import Embedder
 from memstream.folds.sames import Profile, Same, Status, resolve
 from memstream.folds.sames.blocking import candidates
 from memstream.schemas.ids import event_key

@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas.errors import LogMismatch, TopicMismatch
 from memstream.sealing import open_keys
 from memstream.settings import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memstream.extractors.tool_results import read_result, symptom, text_records
+from memstream.extractors.rules.tool_results import read_result, symptom, text_records
 from memstream.schemas.extraction import Extraction
 from memstream.schemas.patch import Edge
 from memstream.schemas.tools import Environment, Step, ToolCall, ToolStatus, TraceCompleted, TraceStarted

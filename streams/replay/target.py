@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from aiokafka.admin import AIOKafkaAdminClient
 
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas.errors import UsageError
 from memstream.schemas.topics import Topic
 from memstream.sealing import open_keys

@@ -14,7 +14,8 @@ import pytest
 from fake_model import NOTHING, Failure, FakeModel, fact, fake_model
 from stage_processes import StageProcess, environment, ready, until
 
-from memstream.extractors import merging, openai_client
+from memstream.extractors.merge import merging
+from memstream.extractors.plugins import openai_client
 from memstream.settings import ENV_PREFIX, Settings
 from memstream.streams.topics_admin import create_topics
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memstream.cli.main import app
-from memstream.extractors.conditions import CONDITIONS
-from memstream.extractors.pattern_file import SLOTS, VALUES
+from memstream.extractors.rules.conditions import CONDITIONS
+from memstream.extractors.rules.pattern_file import SLOTS, VALUES
 from memstream.schemas.catalogue import OWN_FILE, catalogue
 from memstream.schemas.predicate_file import MAX_VERSION, TYPES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from memstream.extractors.embedders import NoEmbedder
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.query.app import create_app
 from memstream.query.params import DEFAULT_LIMIT, MAX_LIMIT
 from memstream.query.recall import DEFAULT_BUDGET, MAX_PROMPT

@@ -18,7 +18,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["memstream"]):
-    from memstream.extractors.session import MAX_BYTES
+    from memstream.extractors.context.session import MAX_BYTES
     from memstream.extractors.spacy_extractor import SpacyExtractor, create
     from memstream.schemas.cloudevents import decode
     from memstream.schemas.errors import PoisonError

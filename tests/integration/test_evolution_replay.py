@@ -9,7 +9,7 @@ import orjson
 import pytest
 from sink_world import World, world
 
-from memstream.extractors.embedders import create_embedder
+from memstream.extractors.vectors.embedders import create_embedder
 from memstream.schemas.cloudevents import decode_structured, encode_structured
 from memstream.schemas.patch import Patch
 from memstream.schemas.topics import Topic

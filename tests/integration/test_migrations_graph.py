@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from neo4j import Driver
 
-from memstream.extractors.dims import dimensions_of
+from memstream.extractors.vectors.dims import dimensions_of
 from memstream.schemas.errors import FatalError, SchemaTooNew
 from memstream.settings import Settings
 from memstream.sinks.graph_sink import GraphSink

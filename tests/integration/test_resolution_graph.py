@@ -9,7 +9,7 @@ import pytest
 from sink_patches import Told
 from sink_world import World, world
 
-from memstream.extractors.embedders import NoEmbedder
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.schemas.ids import entity_id
 from memstream.settings import Settings
 from memstream.sinks.migrations import migrate

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memstream.extractors.session import MAX_BYTES
+from memstream.extractors.context.session import MAX_BYTES
 from memstream.extractors.spacy_extractor import SpacyExtractor, create
-from memstream.extractors.textprep import HEAD_CHARS, TAIL_CHARS
+from memstream.extractors.text.textprep import HEAD_CHARS, TAIL_CHARS
 from memstream.schemas.extraction import Extraction, SessionTurns, Turn
 
 START = datetime(2026, 3, 9, 10, 0, tzinfo=UTC)

@@ -11,8 +11,8 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memstream.extractors.context.session import MAX_BYTES, Session
 from memstream.extractors.registry import create_extractor
-from memstream.extractors.session import MAX_BYTES, Session
 from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
 
 START = datetime(2026, 3, 9, 10, 0, tzinfo=UTC)

@@ -9,8 +9,8 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstream.extractors.claims import triple_of
-from memstream.extractors.merging import Voice, unite
+from memstream.extractors.merge.claims import triple_of
+from memstream.extractors.merge.merging import Voice, unite
 from memstream.schemas.extraction import (
     EntityName,
     EntityType,

@@ -13,8 +13,8 @@ from fake_model import NOTHING, entity, fact, preference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstream.extractors.openai_answer import NoAnswer, believed
-from memstream.extractors.openai_request import Earlier
+from memstream.extractors.plugins.openai_answer import NoAnswer, believed
+from memstream.extractors.plugins.openai_request import Earlier
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName, EntityType, Turn
 

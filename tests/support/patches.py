@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aiokafka import AIOKafkaProducer
 
-from memstream.extractors.embedders import create_embedder
+from memstream.extractors.vectors.embedders import create_embedder
 from memstream.schemas.cloudevents import encode
 from memstream.schemas.events import Event
 from memstream.schemas.extraction import Extraction, SessionExtraction, SessionTurns

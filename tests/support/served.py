@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from memstream.extractors.embedders import create_embedder
+from memstream.extractors.vectors.embedders import create_embedder
 from memstream.query.app import create_app
 from memstream.settings import Settings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memstream.extractors.embedders import NoEmbedder
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.schemas import cloudevents
 from memstream.schemas.conversation import Message, Role
 from memstream.schemas.errors import Reason

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memstream.extractors.embedders import NoEmbedder
 from memstream.extractors.errors import EmbedderUnavailable
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.schemas import cloudevents
 from memstream.schemas.base import Data
 from memstream.schemas.board import ItemKind, Posted

@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 
 from memstream.cli.explain_page import page_of
 from memstream.cli.main import app
+from memstream.extractors.context.trace import WHY
 from memstream.extractors.explain import Explanation, explain
 from memstream.extractors.spacy_extractor import SpacyExtractor, create
-from memstream.extractors.trace import WHY
 from memstream.schemas.extraction import SessionTurns, Turn
 
 START = datetime(2026, 3, 9, 10, 0, tzinfo=UTC)

@@ -10,10 +10,10 @@ import numpy as np
 import orjson
 import pytest
 
-from memstream.extractors.embedders import CachedEmbedder, NoEmbedder, Vectors, create_embedder
 from memstream.extractors.errors import EmbedderRefused, EmbedderUnavailable
-from memstream.extractors.minilm import MiniLmEmbedder
-from memstream.extractors.openai_embedder import OpenAiEmbedder
+from memstream.extractors.vectors.embedders import CachedEmbedder, NoEmbedder, Vectors, create_embedder
+from memstream.extractors.vectors.minilm import MiniLmEmbedder
+from memstream.extractors.vectors.openai_embedder import OpenAiEmbedder
 from memstream.schemas.errors import SettingsError
 
 WORDS = ["the", "deploy", "of", "billing", "failed", "again", "since", "its", "token", "expired", "café", "東京"]

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from memstream.extractors.hashing import hashed
-from memstream.extractors.judge import ADD, KEEP
-from memstream.extractors.relation_model import BUCKETS, NONE, RelationModel, relation_model
+from memstream.extractors.models.hashing import hashed
+from memstream.extractors.models.judge import ADD, KEEP
+from memstream.extractors.models.relation_model import BUCKETS, NONE, RelationModel, relation_model
 from memstream.extractors.spacy_extractor import SpacyExtractor
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName, Extraction, SessionTurns, Turn

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from thinc.api import NumpyOps
 
-from memstream.extractors.matmul import RowwiseOps, is_rowwise
-from memstream.extractors.pipeline import load_bare, pipeline
+from memstream.extractors.parse.matmul import RowwiseOps, is_rowwise
+from memstream.extractors.parse.pipeline import load_bare, pipeline
 
 TEXTS = [
     "Mara moved to Leipzig in May and now works at Fenwick.",

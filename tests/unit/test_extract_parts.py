@@ -8,13 +8,13 @@ import pytest
 
 from memstream.cli.extract import dialogue_row, extract, read_dialogues
 from memstream.extractors.dialogue import extract_dialogues
-from memstream.extractors.identifiers import identify
 from memstream.extractors.registry import create_extractor
-from memstream.extractors.textprep import parse_json, prepare
-from memstream.extractors.times import find_times
-from memstream.extractors.tool_results import normalise_error, read_result, symptom, text_records
-from memstream.extractors.values import first_money, first_phone, first_version
-from memstream.extractors.ways import patterns, surfaces
+from memstream.extractors.rules.tool_results import normalise_error, read_result, symptom, text_records
+from memstream.extractors.rules.ways import patterns, surfaces
+from memstream.extractors.text.identifiers import identify
+from memstream.extractors.text.textprep import parse_json, prepare
+from memstream.extractors.text.times import find_times
+from memstream.extractors.text.values import first_money, first_phone, first_version
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.errors import InvalidInput
 from memstream.schemas.extraction import EntityName

@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
+from memstream.extractors.rules.taste_words import gerund, trim
 from memstream.extractors.spacy_extractor import SpacyExtractor, create
-from memstream.extractors.taste_words import gerund, trim
 from memstream.schemas.extraction import SessionTurns, Turn
 
 

@@ -9,8 +9,8 @@ import spacy
 from spacy.pipeline import AttributeRuler
 
 from memstream.deploy.story import story_lines
-from memstream.extractors.pipeline import load_bare
-from memstream.extractors.ruler import RULER, MemoRuler, remember
+from memstream.extractors.parse.pipeline import load_bare
+from memstream.extractors.parse.ruler import RULER, MemoRuler, remember
 
 PARTS: list[int | str] = ["TAG", "POS", "DEP", "MORPH", "LEMMA"]
 ODD = ["gonna go", "Let's  go\n\n!", "I ain't, y'all: there is nothin' and it gets me", "c'mon", "", " ", "gotta"]

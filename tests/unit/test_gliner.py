@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memstream.extractors.gliner_extractor import LABELS, GlinerExtractor
 from memstream.extractors.options import GlinerOptions, options_of
+from memstream.extractors.plugins.gliner_extractor import LABELS, GlinerExtractor
 from memstream.extractors.registry import create_extractor
 from memstream.schemas.errors import SettingsError
 from memstream.schemas.extraction import EntityType, SessionTurns, Turn

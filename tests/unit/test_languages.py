@@ -12,13 +12,13 @@ import orjson
 import pytest
 from german import german_model
 
+from memstream.extractors.context.session import Session
 from memstream.extractors.explain import explain
-from memstream.extractors.language import ENGLISH, detect
-from memstream.extractors.lru import LruCache
-from memstream.extractors.reader_input import Parsed
-from memstream.extractors.session import Session
+from memstream.extractors.languages.tongues import Tongues
+from memstream.extractors.parse.reader_input import Parsed
 from memstream.extractors.spacy_extractor import SpacyExtractor, create
-from memstream.extractors.tongues import Tongues
+from memstream.extractors.text.language import ENGLISH, detect
+from memstream.extractors.text.lru import LruCache
 from memstream.schemas.errors import SettingsError
 from memstream.schemas.extraction import EntityName, Extraction, SessionTurns, Turn
 from memstream.settings import load

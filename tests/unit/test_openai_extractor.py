@@ -14,9 +14,9 @@ import orjson
 import pytest
 from fake_model import HANG, NOTHING, Failure, FakeModel, entity, fact, fake_model, preference
 
-from memstream.extractors import openai_client
-from memstream.extractors.openai_model import STEP, OpenAiExtractor
 from memstream.extractors.options import OpenAiOptions, options_of
+from memstream.extractors.plugins import openai_client
+from memstream.extractors.plugins.openai_model import STEP, OpenAiExtractor
 from memstream.schemas.errors import SettingsError
 from memstream.schemas.extraction import EntityName, EntityType, Extraction, Polarity, SessionTurns, Turn
 from memstream.settings import load

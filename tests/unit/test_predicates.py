@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from memstream.cli.main import app
 from memstream.extractors.pattern_check import read_text
+from memstream.extractors.rules.ways import patterns, surfaces
 from memstream.extractors.spacy_extractor import GENERATION, OWN_VERSIONS, SpacyExtractor, create
-from memstream.extractors.ways import patterns, surfaces
 from memstream.schemas.catalogue import OWN_FILE, catalogue, own_predicates
 from memstream.schemas.errors import SettingsError
 from memstream.schemas.extraction import SessionTurns, Turn

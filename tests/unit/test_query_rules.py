@@ -13,7 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 import memstream.query
-from memstream.extractors.embedders import NoEmbedder
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.query.app import create_app
 from memstream.query.graph import Graph, Reader
 from memstream.query.params import one_reader, several_readers

@@ -10,7 +10,7 @@ import pytest
 from events import message
 from patches import SilentExtractor
 
-from memstream.extractors.embedders import create_embedder
+from memstream.extractors.vectors.embedders import create_embedder
 from memstream.schemas.cloudevents import encode
 from memstream.schemas.errors import InvalidInput, InvalidScope
 from memstream.schemas.events import Event

@@ -10,10 +10,10 @@ import pytest
 from fake_model import NOTHING, Failure, FakeModel, fact, fake_model
 from sealed import SCOPE, extraction, keys_at, one_by_one, patches, records, said, session
 
-from memstream.extractors.openai_model import OpenAiExtractor
+from memstream.extractors.merge.united import United
 from memstream.extractors.options import OpenAiOptions
+from memstream.extractors.plugins.openai_model import OpenAiExtractor
 from memstream.extractors.registry import create_extractor
-from memstream.extractors.united import United
 from memstream.schemas.patch import Patch, Verdict
 from memstream.sealing import KeyStore
 from memstream.sealing.patches import is_sealed_patch

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from memstream.extractors.embedders import NoEmbedder
-from memstream.extractors.ledger import Day, Ledger, Limits, OverSpending
-from memstream.extractors.merging import Voice, unite
-from memstream.extractors.united import United
+from memstream.extractors.merge.merging import Voice, unite
+from memstream.extractors.merge.united import United
+from memstream.extractors.plugins.ledger import Day, Ledger, Limits, OverSpending
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.schemas.cloudevents import encode
 from memstream.schemas.conversation import Message, Role
 from memstream.schemas.errors import SettingsError

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from memstream.extractors.embedders import Embedder, create_embedder
+from memstream.extractors.vectors.embedders import Embedder, create_embedder
 from memstream.query.app import create_app
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityType

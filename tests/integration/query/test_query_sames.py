@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from memstream.extractors.embedders import NoEmbedder
+from memstream.extractors.vectors.embedders import NoEmbedder
 from memstream.schemas.topics import record_key
 from memstream.sinks.records import PatchRecord
 from memstream.sinks.resolving import ScopeReader

@@ -1,0 +1,1 @@
+"""How the models are made from annotated dialogues (`make train`). Nothing of it runs when messages are read."""

@@ -1,0 +1,1 @@
+"""Messages in other languages than English: their own pipelines, or rules that give no facts."""

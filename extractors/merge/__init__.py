@@ -1,0 +1,1 @@
+"""Several extractors that read the same message, made one by stated rules."""

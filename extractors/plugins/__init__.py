@@ -1,0 +1,1 @@
+"""Other extractors, each optional: GLiNER and models that speak the OpenAI protocol."""

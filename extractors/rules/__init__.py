@@ -1,0 +1,1 @@
+"""What proposes facts and tastes: patterns over clauses, nouns, lists, tables, answers."""

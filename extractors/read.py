@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from memstream.extractors.context.reading import Reading
 from memstream.extractors.context.references import Named
-from memstream.extractors.context.session import Known, Session
+from memstream.extractors.context.session import Known, Session, calls
 from memstream.extractors.context.trace import Trace
 from memstream.extractors.context.traced import TracedReading
 from memstream.extractors.models.judge import Judge, judge
+from memstream.extractors.parse.forms import expansions
 from memstream.extractors.parse.frames import frames
 from memstream.extractors.parse.reader_input import Parsed, Piece
 from memstream.extractors.rules.answers import answer, ask, confirm, remember_guesses, takes_turn
@@ -146,6 +147,8 @@ def _names(turn: Turn, piece: Piece, session: Session) -> tuple[list[Named], lis
     """The candidates that the model takes for entities, as entities of the session."""
     named: list[Named] = []
     same: list[SameAs] = []
+    longs = expansions(piece.tree.text)
+    shorts = {long: short for short, long in longs.items()}
     for span, (best, sure) in zip(piece.candidates, piece.types, strict=True):
         text = piece.tree.span_text(span.start, span.end)
         if UNKNOWN in text or (piece.quoted[span.start] and sure < 0.9):
@@ -153,15 +156,19 @@ def _names(turn: Turn, piece: Piece, session: Session) -> tuple[list[Named], lis
         before = session.find(text)
         kind = best
         if not best:
-            if before is None or before.name.lower() != text.lower():
+            if before is None or not calls(before, text):
                 continue
             kind = before.type
         elif before is not None and before.type != kind and (sure < 0.8 or before.name.lower() == text.lower()):
             kind = before.type
         old = before.entity if before is not None and before.type == kind else None
         basis = before.basis(turn.event_id) if before is not None else ()
-        known = session.add(text, kind, turn.event_id)
-        if old is not None and old.name != known.name and known.name == text:
+        short = shorts.get(text, text)
+        if short in longs:
+            known = session.introduce(short, longs[short], kind, turn.event_id)
+        else:
+            known = session.add(text, kind, turn.event_id)
+        if old is not None and old.name != known.name:
             same.append(SameAs(old, known.entity, basis))
         named.append(Named(span, known, sure))
     return named, same

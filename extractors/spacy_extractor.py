@@ -18,6 +18,7 @@ from memstream.extractors.models.judge import Judge, judge
 from memstream.extractors.models.relation_model import relation_model
 from memstream.extractors.models.seats import seat, take_seats
 from memstream.extractors.parse.candidates import candidates
+from memstream.extractors.parse.forms import by_form
 from memstream.extractors.parse.frames import quoted_tokens
 from memstream.extractors.parse.pipeline import parse, pipeline
 from memstream.extractors.parse.reader_input import Parsed, Piece
@@ -155,6 +156,7 @@ class SpacyExtractor:
                 types = self._entities.classify(tree, spans)
                 if seats:
                     spans, types = take_seats(seats, spans, types)
+                spans, types = by_form(tree, spans, types)
                 pieces.append(Piece(tree, tuple(spans), tuple(types), quoted))
             result = Parsed(tuple(pieces), job.prepared.cut)
             out[job.text] = result

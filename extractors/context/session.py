@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from memstream.extractors.text.names import alike_by_form, fuller, gender_of_title, kept_name, titled
 from memstream.schemas.extraction import EntityName, EntityType
 
 VERSION = 1
@@ -140,11 +141,13 @@ class Session:
     def add(self, name: str, kind: str, event: str, gender: str = "", alias: str = "") -> Known:
         """The session's entity of that name, made or moved to the end; `alias` is another way it was called."""
         name = clean(name)[:MAX_NAME]
+        gender = gender or (gender_of_title(name) if kind == "Person" else "")
+        name = kept_name(name, kind)
         found = self.find(name, kind)
         if found is None:
             found = Known(name, kind, gender, origin=event)
             self.known.append(found)
-        elif len(name) > len(found.name) and found.name.lower() != name.lower() and kind == found.type:
+        elif fuller(name, found.name, kind) and found.name.lower() != name.lower() and kind == found.type:
             _alias(found, found.name)
             found.name, found.origin = name, event
         else:
@@ -161,14 +164,24 @@ class Session:
             found.gender = gender
         return found
 
+    def introduce(self, short: str, long: str, kind: str, event: str) -> Known:
+        """The entity that a text calls by its name and by an abbreviation of it, whichever of them was known."""
+        found = self.find(long, kind) or self.find(short, kind)
+        if found is not None and _plain(found.name) == _plain(short):
+            found.name, found.origin = clean(long)[:MAX_NAME], event
+        return self.add(long, kind, event, alias=short)
+
     def find(self, name: str, kind: str = "") -> Known | None:
-        """By name, alias, or part of a name ("Nimbus" after "Nimbus Archive"); the last named wins."""
+        """By name, alias, its form, or part of a name ("Nimbus" after "Nimbus Archive"); the last named wins."""
         plain = _plain(name)
         if not plain:
             return None
         for k in reversed(self.known):
             if (not kind or k.type == kind) and plain in (_plain(k.name), *map(_plain, k.aliases)):
                 return k
+        alike = [k for k in self.known if (not kind or k.type == kind) and alike_by_form(clean(name), k.name, k.type)]
+        if len(alike) == 1 and not _other_gender(name, alike[0]):
+            return alike[0]
         words = plain.split()
         for k in reversed(self.known):
             if kind and k.type != kind:
@@ -176,7 +189,18 @@ class Session:
             mine = _plain(k.name).split()
             if _part_of(words, mine, k.type) or _part_of(mine, words, k.type):
                 return k
-        return None
+        return self._by_surname(name) if kind in ("", "Person") else None
+
+    def _by_surname(self, name: str) -> Known | None:
+        """The one person in full whom a title and a surname mean: "Professor Haddad" after "Amira Haddad"."""
+        titles, rest = titled(clean(name))
+        if not titles:
+            return None
+        fitting = [
+            k for k in self.known
+            if k.type == "Person" and not titled(k.name)[0] and k.name.lower().endswith(f" {rest.lower()}")
+        ]  # fmt: skip
+        return fitting[0] if len(fitting) == 1 and not _other_gender(name, fitting[0]) else None
 
     def pronoun(self, word: str, before: list[Known]) -> Known | None:
         """The last fitting entity for "she", "it", "there"; `before` are the entities of this message so far."""
@@ -217,6 +241,19 @@ GENERIC = {
 }
 
 
+def calls(known: Known, text: str) -> bool:
+    """Whether a text is the entity's name, an alias of it, or a whole surname of more than one word."""
+    if text.lower() == known.name.lower() or clean(text) in known.aliases:
+        return True
+    return known.type == "Person" and " " in text and known.name.lower().endswith(f" {text.lower()}")
+
+
+def _other_gender(name: str, known: Known) -> bool:
+    """Whether a title says another gender than what is known: "Frau Lund", and Lund is a he."""
+    told = gender_of_title(name)
+    return known.type == "Person" and bool(told and known.gender and told != known.gender)
+
+
 def clean(text: str) -> str:
     """One line, single spaces, without outer punctuation."""
     return " ".join(text.split()).strip(" .,;:!?\"'`()[]“”‘’")
@@ -232,7 +269,7 @@ def _plain(text: str) -> str:
     plain = clean(text).lower().replace("’", "'").removesuffix("'s")
     for article in ("the ", "our ", "my "):
         plain = plain.removeprefix(article)
-    return plain
+    return plain.removeprefix("@") or plain
 
 
 def _part_of(short: list[str], long: list[str], kind: str) -> bool:

@@ -12,8 +12,10 @@ from memstream.extractors.parse.forms import expansions
 from memstream.extractors.parse.frames import frames
 from memstream.extractors.parse.reader_input import Parsed, Piece
 from memstream.extractors.rules.answers import answer, ask, confirm, remember_guesses, takes_turn
+from memstream.extractors.rules.changes import continue_facts
 from memstream.extractors.rules.contacts import match_contacts, match_fragments
 from memstream.extractors.rules.copulas import match_copulas
+from memstream.extractors.rules.corrections import correct
 from memstream.extractors.rules.introductions import match_introductions
 from memstream.extractors.rules.nominals import match_nominals
 from memstream.extractors.rules.patterns import match_frames
@@ -24,7 +26,7 @@ from memstream.extractors.text.identifiers import identify
 from memstream.extractors.text.lexicon import lexicon
 from memstream.extractors.text.textprep import HEAD_CHARS, UNKNOWN
 from memstream.extractors.text.times import find_times
-from memstream.schemas.extraction import EntityName, Extraction, SameAs, Turn
+from memstream.schemas.extraction import Extraction, SameAs, Turn
 
 FICTION_TURNS = 6
 
@@ -68,10 +70,8 @@ def _remember(readings: list[Reading], session: Session) -> None:
     """What the next messages may refer to: the facts, and their subjects as the likeliest antecedents."""
     for reading in readings:
         for a in reading.assertions:
-            obj = a.object.name if isinstance(a.object, EntityName) else a.object
             if not a.negated and not a.valid_to:
-                kind = a.object.type.value if isinstance(a.object, EntityName) else ""
-                session.facts.append([a.subject.name, a.subject.type.value, a.predicate, obj, kind, a.valid_from or ""])
+                session.remember(a, reading.turn.event_id, reading.speaker.name)
             for known in [k for k in session.known if k.name == a.subject.name and k.type == a.subject.type.value]:
                 if known is not reading.speaker:
                     session.known.remove(known)
@@ -137,6 +137,8 @@ def _read(
         if takes_turn(turn) and first:
             answer(reading, session.question)
             confirm(reading, session)
+            continue_facts(reading, session)
+            correct(reading, session)
     for n in named:
         if n.known is not speaker:
             reading.mention(n.known, n.span.start, n.span.end)

@@ -176,16 +176,13 @@ class Reading(References):
         if a.negated or not a.valid_from or a.valid_to or not catalogue().is_single(a.predicate):
             return
         value = a.object.name if isinstance(a.object, EntityName) else a.object
+        events = {row[0]: row[1] for row in self.session.told}
+        mine = (a.subject.name, a.subject.type.value, a.predicate)
         for s, kind, predicate, obj, form, *rest in self.session.facts:
-            if (
-                s == a.subject.name
-                and kind == a.subject.type.value
-                and predicate == a.predicate
-                and obj != value
-                and not any(rest)
-            ):
+            if (s, kind, predicate) == mine and obj != value and not any(rest[:1]):
                 was = EntityName(EntityType(form), obj) if form else obj
-                self.retractions.append(ExtractedRetraction(a.subject, predicate, was))
+                said_by = tuple(events[turn] for turn in rest[1:] if turn in events)
+                self.retractions.append(ExtractedRetraction(a.subject, predicate, was, said_by))
 
     def _put(self, assertion: ExtractedAssertion, subject: Ref, target: Ref) -> None:
         if not self.asserting:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from memstream.extractors.text.names import alike_by_form, fuller, gender_of_title, kept_name, titled
-from memstream.schemas.extraction import EntityName, EntityType
+from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion
 
 VERSION = 1
 MAX_BYTES = 4_096
@@ -24,6 +24,7 @@ MAX_GUESSES = 6
 MAX_SEEN = 24
 MAX_NAME = 80
 _PLAIN_ROW = 6
+_BARE_FACT = 6  # a fact of an older state, which does not tell who said it
 
 FEMALE, MALE, PLURAL = "f", "m", "p"
 
@@ -63,6 +64,36 @@ class Question:
     asker: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A fact of the session (a `row` of `Session.facts`), with the turn, the event and the speaker that gave it."""
+
+    row: list[str]
+    turn: int
+    event: str
+    speaker: str
+
+    @property
+    def subject(self) -> EntityName:
+        """Whom it is about."""
+        return EntityName(EntityType(self.row[1]), self.row[0])
+
+    @property
+    def predicate(self) -> str:
+        """What it says of them."""
+        return self.row[2]
+
+    @property
+    def object(self) -> EntityName | str:
+        """An entity or a literal value."""
+        return EntityName(EntityType(self.row[4]), self.row[3]) if self.row[4] else self.row[3]
+
+    @property
+    def valid_from(self) -> str | None:
+        """From when it holds, where that was said."""
+        return self.row[5] or None
+
+
 @dataclass(slots=True)
 class Session:
     """The state between two turns."""
@@ -72,6 +103,7 @@ class Session:
     question: Question | None = None
     guesses: list[dict[str, Any]] = field(default_factory=list)
     facts: list[list[str]] = field(default_factory=list)
+    told: list[list[str]] = field(default_factory=list)  # of each turn that gave one of `facts`: turn, event, speaker
     fiction: int = 0
     seen: list[str] = field(default_factory=list)
     last_speaker: str = ""
@@ -91,6 +123,7 @@ class Session:
             question=Question(*raw["q"]) if raw["q"] else None,
             guesses=raw["g"],
             facts=raw["f"],
+            told=raw.get("w", []),
             fiction=raw["x"],
             seen=raw["s"],
             last_speaker=raw["l"],
@@ -121,13 +154,33 @@ class Session:
             for k in self.known
         ]
         q = self.question
+        turns = {row[_BARE_FACT] for row in self.facts if len(row) > _BARE_FACT}
+        self.told = [row for row in self.told if row[0] in turns]
         return orjson.dumps(
             {
                 "v": VERSION, "t": self.turn, "k": known, "g": self.guesses, "f": self.facts, "x": self.fiction,
                 "q": [q.predicate, q.subject, q.event, q.asker] if q else None, "s": self.seen, "l": self.last_speaker,
-                **({"i": self.language} if self.language else {}),
+                **({"i": self.language} if self.language else {}), **({"w": self.told} if self.told else {}),
             }
         )  # fmt: skip
+
+    def remember(self, a: ExtractedAssertion, event: str, speaker: str) -> None:
+        """Keep a fact for the next messages, which may correct it or go on about it."""
+        obj = a.object.name if isinstance(a.object, EntityName) else a.object
+        kind = a.object.type.value if isinstance(a.object, EntityName) else ""
+        turn = str(self.turn)
+        self.facts.append([a.subject.name, a.subject.type.value, a.predicate, obj, kind, a.valid_from or "", turn])
+        if not any(row[0] == turn for row in self.told):
+            self.told.append([turn, event, speaker])
+
+    def stated(self) -> list[Stated]:
+        """The facts that were said last, the newest first, as far as it is known who said them."""
+        who = {row[0]: row for row in self.told}
+        return [
+            Stated(row, int(row[_BARE_FACT]), *who[row[_BARE_FACT]][1:])
+            for row in reversed(self.facts)
+            if len(row) > _BARE_FACT and row[_BARE_FACT] in who
+        ]
 
     def repeats(self, event_id: str) -> bool:
         """Whether this event was taken in before (a duplicate in the log leaves the state as it is)."""

@@ -241,7 +241,7 @@ def confirm(reading: Reading, session: Session) -> None:
     if not session.guesses or not reading.asserting or not _says_yes(reading):
         return
     for row in session.guesses:
-        a = _unpacked(row)
+        a = unpacked(row)
         if not any((b.subject, b.predicate) == (a.subject, a.predicate) for b in reading.assertions):
             reading.assertions.append(a)
 
@@ -269,7 +269,8 @@ def _packed(a: ExtractedAssertion, event: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _unpacked(row: dict[str, object]) -> ExtractedAssertion:
+def unpacked(row: dict[str, object]) -> ExtractedAssertion:
+    """A guess of the session, as said by whoever confirms it."""
     raw = orjson.loads(orjson.dumps(row))
     obj = EntityName(EntityType(raw["o"][0]), raw["o"][1]) if isinstance(raw["o"], list) else raw["o"]
     return ExtractedAssertion(

@@ -13,7 +13,7 @@ from memstream.extractors.text.values import first_email, first_money, first_pho
 THINGS = ("Object", "Organization", "Event", "Location")
 
 
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "deadline": "has_deadline", "due date": "has_deadline", "budget": "has_budget", "timezone": "has_timezone",
     "zone": "has_timezone", "email": "has_email", "e-mail": "has_email", "mail": "has_email", "address": "has_email",
     "phone": "has_phone", "number": "has_phone", "mobile": "has_phone", "cell": "has_phone", "extension": "has_phone",
@@ -55,7 +55,7 @@ def say_attribute(reading: Reading, frame: Frame, i: int) -> bool:
     """As in "the deadline of X is ...", "my timezone is ...", "X's phone is ...", "the cause was ..."."""
     tree = reading.tree
     compound = next((tree.lower[k] for k in tree.kids[i] if tree.dep[k] == "compound"), "")
-    predicate = _ATTRIBUTES.get(f"{compound} {tree.lemma[i]}") or _ATTRIBUTES.get(tree.lemma[i])
+    predicate = ATTRIBUTES.get(f"{compound} {tree.lemma[i]}") or ATTRIBUTES.get(tree.lemma[i])
     if predicate is None:
         return False
     holder = owner_of(reading, i)
@@ -66,6 +66,8 @@ def say_attribute(reading: Reading, frame: Frame, i: int) -> bool:
                 holder = reading.ref(objects[0], THINGS) if objects else None
             elif tree.dep[k] == "compound" and k in reading.cover:
                 holder = reading.ref(k)
+    if holder is None and any(row[2] == predicate for row in reading.session.facts):
+        return True  # whose it is the session may know: see changes.py
     if holder is None or holder.known is None:
         return False
     low, high = frame.head, max(frame.tokens)

@@ -16,6 +16,7 @@ from memstream.extractors.rules.changes import continue_facts
 from memstream.extractors.rules.contacts import match_contacts, match_fragments
 from memstream.extractors.rules.copulas import match_copulas
 from memstream.extractors.rules.corrections import correct
+from memstream.extractors.rules.incidents import match_incidents
 from memstream.extractors.rules.introductions import match_introductions
 from memstream.extractors.rules.nominals import match_nominals
 from memstream.extractors.rules.patterns import match_frames
@@ -134,6 +135,7 @@ def _read(
         ):
             rule(reading)
         judged(reading)
+        match_incidents(reading)
         if takes_turn(turn) and first:
             answer(reading, session.question)
             confirm(reading, session)

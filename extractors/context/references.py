@@ -9,10 +9,12 @@ from memstream.extractors.context.session import Known, Session, clean
 from memstream.extractors.parse.candidates import Candidate
 from memstream.extractors.parse.frames import IMPLIED, IMPLIED_THIRD, Frame
 from memstream.extractors.parse.tree import Tree
+from memstream.extractors.text.identifiers import identify
 from memstream.extractors.text.lexicon import lexicon, words
 from memstream.extractors.text.times import TimeExpression
 from memstream.schemas.extraction import EntityName, Turn
 
+MAX_DOING = 9  # words of what was done
 MAX_OWNERS = 4  # "my sister's husband's friend's dog"
 FIRST = frozenset({"i", "me", "my", "mine", "myself", "im", "i'm"})
 WE = frozenset({"we", "us", "our", "ours", "ourselves"})
@@ -104,13 +106,7 @@ class References:
             return self._pronoun(i)
         if word == "user" and self.turn.role in ("system", "tool"):
             return Ref(self.speaker, "", start=i, end=i + 1)
-        if (
-            i not in self.cover
-            and i - 1 in self.cover
-            and word[:1].isdigit()
-            and tree.dep[i - 1] in ("amod", "compound", "nmod")
-        ):
-            i -= 1
+        i = self._of_name(i)
         if i in self.cover:
             return self._name(self.cover[i], tuple(expect))
         if tree.pos[i] in ("PRON", "DET", "SCONJ") or (tree.pos[i] == "ADV" and not values):
@@ -119,6 +115,18 @@ class References:
             if tree.dep[k] == "appos" and k in self.cover and tree.sent[k] == tree.sent[i] and k - i < 12:
                 return self._name(self.cover[k], tuple(expect))
         return self._phrase(i, tuple(expect), values, full=full)
+
+    def _of_name(self, i: int) -> int:
+        """The token of the name beside it that `i` belongs to: a number behind it, "commit" before "4f2a9c1"."""
+        tree = self.tree
+        if i in self.cover:
+            return i
+        if i - 1 in self.cover and tree.lower[i][:1].isdigit() and tree.dep[i - 1] in ("amod", "compound", "nmod"):
+            return i - 1
+        n = self.cover.get(i + 1)
+        if n is None or (n.span.start, n.span.end) != (i + 1, i + 2) or tree.lower[i] not in lexicon().class_nouns:
+            return i
+        return i + 1 if identify(tree.words[i + 1]) is not None else i
 
     def basis(self, known: Known | None) -> tuple[str, ...]:
         """The earlier events without which this turn would not know whom it is about; it knows its speaker anyway."""
@@ -263,6 +271,8 @@ class References:
     def value(self, i: int, *, full: bool = False) -> str:
         """The literal text of an indefinite phrase, without article; `full`: with all that hangs on it."""
         tree = self.tree
+        if tree.tag[i] == "VBG" and tree.pos[i] == "VERB" and tree.dep[i] in ("pcomp", "csubj", "nsubj"):
+            return self._doing(i)
         start, end = tree.noun_span(i)
         while start < i and (
             tree.dep[start] in ("det", "predet", "punct", "advmod", "quantmod") or tree.lower[start] in _DETERMINERS
@@ -285,6 +295,18 @@ class References:
             if k >= end:
                 break
         return clean(tree.span_text(start, end))
+
+    def _doing(self, i: int) -> str:
+        """What a gerund says is done, with all that hangs on it: "rolling back relay-api to 2.4.1"."""
+        tree = self.tree
+        end = i + 1
+        for k in tree.subtree(i):
+            if k == end and tree.words[k] not in (",", ";", "(") and tree.sent[k] == tree.sent[i] and k - i < MAX_DOING:
+                end = k + 1
+        while end > i + 1 and tree.pos[end - 1] in ("PUNCT", "CCONJ", "ADP", "DET"):
+            end -= 1
+        text = clean(tree.span_text(i, end))
+        return text[:1].lower() + text[1:] if i == tree.sentences[tree.sent[i]][0] else text
 
     def token_at(self, position: int) -> int | None:
         """The token at a character of the window."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from memstream.extractors.parse.candidates import Candidate
 from memstream.extractors.parse.tree import Tree
-from memstream.extractors.text.identifiers import FILE, PACKAGE, identify
+from memstream.extractors.text.identifiers import ERROR, FILE, PACKAGE, identify
 from memstream.extractors.text.lexicon import lexicon, words
 from memstream.extractors.text.names import PLAIN_TITLES, abbreviates, has_legal_form, titled
 
@@ -98,9 +98,14 @@ def _longest_before(short: str, before: str) -> str:
 def _told(tree: Tree, c: Candidate, kind: str, sure: float) -> tuple[str, float] | None:
     """What the form of one candidate says, or None."""
     text = tree.span_text(c.start, c.end)
+    alone = c.end - c.start == 1
+    if alone and text in lexicon().abstract:
+        return "", CERTAIN
+    if kind == "Event" and lexicon().class_nouns.get(tree.lower[c.end - 1]) == kind:
+        return kind, max(sure, CERTAIN)
     if has_legal_form(text):
         return "Organization", CERTAIN
-    if kind and c.end - c.start == 1 and "/" in text and FILE.fullmatch(text):
+    if alone and (ERROR.fullmatch(text) if not kind else "/" in text and FILE.fullmatch(text)):
         return "Object", CERTAIN
     if kind in ("", "Person") or sure < SURE_OTHER:
         titles, rest = titled(text)

@@ -44,7 +44,7 @@ _WORKS = words(
 )
 
 
-_INCIDENT = words(
+INCIDENT = words(
     """
     outage failure error crash leak incident problem issue bug delay fire flood breach slowdown jam alarm downtime
     spike timeout hiccup glitch fault blackout regression noise smell
@@ -146,7 +146,7 @@ CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "environment": _environment,
     "technical": lambda c: c.subject.type == "Object",
     "tool": lambda c: c.object.known is not None and not c.object.fresh,
-    "incident": lambda c: c.subject.type == "Event" or _last_word(c.subject) in _INCIDENT,
+    "incident": lambda c: c.subject.type == "Event" or _last_word(c.subject) in INCIDENT,
     "closing": lambda c: _last_word(c.subject) in _CLOSING,
     "coming": _coming,
     "place": lambda c: c.subject.type != "Person",

@@ -15,26 +15,17 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from memstream.extractors.rules.record_subjects import is_incidental, subject_of, text_of
 from memstream.extractors.text.identifiers import identify
-from memstream.extractors.text.lexicon import words
 from memstream.extractors.text.values import EMAIL, number
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion
 
 MAX_RECORDS = 200
 MAX_DEPTH = 6
-MAX_VALUE = 120
 
-_P, _O, _L, _E, _X = (
-    EntityType.PERSON,
-    EntityType.ORGANIZATION,
-    EntityType.LOCATION,
-    EntityType.EVENT,
-    EntityType.OBJECT,
-)
-_PERSONAL = words(
-    "dob date_of_birth title rank role position manager line_manager languages employer email dept department"
-)
-_EVENTLIKE = frozenset(["start", "starts", "starts_at", "when", "venue", "date", "begins"])
+_P, _O, _E, _X = EntityType.PERSON, EntityType.ORGANIZATION, EntityType.EVENT, EntityType.OBJECT
+_INCIDENTAL = frozenset({"caused_by", "fixed_by"})
+_FULL_NAME = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+){1,2}")
 
 
 @functools.cache
@@ -44,15 +35,8 @@ def record_table(name: str) -> dict[str, tuple[str, str, bool]]:
     return {key: (row[0], row[1], bool(row[2])) for key, row in raw[name].items()}
 
 
-@functools.cache
-def _subjects() -> dict[str, EntityType]:
-    raw = tomllib.loads((resources.files("memstream.extractors.rules") / "records.toml").read_text(encoding="utf-8"))
-    return {key: EntityType(kind) for key, kind in raw["subjects"].items()}
-
-
 _PERSON_ONLY = frozenset({"has_role", "works_at", "born_on", "speaks"})
 _SINCE = ("since", "employed_since", "deployed_at", "merged_at", "closed_at", "updated_since")
-_EMPTY = frozenset({"", "null", "none", "n/a", "-", "unknown", "???", "?", "tbd", "false", "true"})
 _LINE = re.compile(r"^\s*(?P<k>[A-Za-z][\w .-]{0,24}?)(?:\s*[:=]\s*|\s{2,}|\t)(?P<v>\S.*?)\s*$")
 
 
@@ -78,7 +62,7 @@ def read_result(value: Any, *, rule: str = "record") -> RecordFacts:
     assertions: list[ExtractedAssertion] = []
     names: dict[tuple[EntityName, str], PathMention] = {}
     for path, record in _records(value):
-        for a in _record_facts(record, rule):
+        for a in _record_facts(path, record, rule):
             assertions.append(a)
         for mention in _record_names(path, record):
             names.setdefault((mention.entity, mention.path), mention)
@@ -151,42 +135,8 @@ def _key(key: str) -> str:
     return re.sub(r"[\s.-]+", "_", key.strip().lower()).strip("_")
 
 
-def subject_of(record: dict[str, Any]) -> tuple[EntityName, str] | None:  # noqa: PLR0911 (one decision after the other)
-    """Who or what a record is about, and the field that says so."""
-    if "error" in record:
-        return None
-    if "type" in record and _EVENTLIKE & set(record) and "start" in record and _text(record["type"]):
-        return EntityName(_E, _text(record["type"])), "type"
-    for key, kind in _subjects().items():
-        if key in record and _text(record[key]) and not (key == "host" and "service" in record):
-            return EntityName(kind, _text(record[key]).split(" (")[0]), key
-    name = _text(record.get("name"))
-    if name:
-        keys = set(record)
-        if keys & {"founder", "parent_company", "hq"}:
-            return EntityName(_O, name), "name"
-        if keys & _PERSONAL and " " in name:
-            return EntityName(_P, name), "name"
-        if identify(name) or keys & {"version", "release", "requires", "platform"}:
-            return EntityName(_X, name), "name"
-    if _text(record.get("number")) and "title" in record and ("author" in record or "merged_at" in record):
-        return EntityName(_X, f"PR {_text(record['number'])}"), "number"
-    if (
-        _text(record.get("title"))
-        and keys_of(record) & {"maker", "location", "author"}
-        and not keys_of(record) & {"email", "dob"}
-    ):
-        return EntityName(_X, _text(record["title"])), "title"
-    return None
-
-
-def keys_of(record: dict[str, Any]) -> set[str]:
-    """The fields of a record."""
-    return set(record)
-
-
-def _record_facts(record: dict[str, Any], rule: str) -> list[ExtractedAssertion]:
-    found = subject_of(record)
+def _record_facts(path: str, record: dict[str, Any], rule: str) -> list[ExtractedAssertion]:
+    found = subject_of(record, path)
     if found is None:
         return []
     subject, subject_key = found
@@ -199,6 +149,8 @@ def _record_facts(record: dict[str, Any], rule: str) -> list[ExtractedAssertion]
         predicate, kind_name, inverse = field
         kind = EntityType(kind_name) if kind_name else None
         if (predicate in _PERSON_ONLY) != (subject.type is _P) and predicate in _PERSON_ONLY:
+            continue
+        if predicate in _INCIDENTAL and not is_incidental(subject):
             continue
         if (predicate in ("located_in", "deployed_to") and subject.type is _P) or (
             predicate == "scheduled_for" and subject.type is not _E
@@ -232,6 +184,8 @@ def _assertions(  # noqa: PLR0917 (what is said, by place)
         return extra
     if predicate in ("has_deadline", "scheduled_for"):
         text = _date(text.removeprefix("due ")) or ""
+    if predicate in _INCIDENTAL:
+        kind = _remedy_type(text) if kind is None else kind
     other: EntityName | str = text if kind is None else EntityName(kind, text)
     if not text or (kind is None and predicate == "has_status" and number(text) is not None):
         return extra
@@ -245,8 +199,18 @@ def _assertions(  # noqa: PLR0917 (what is said, by place)
     return [made, *extra]
 
 
+def _remedy_type(text: str) -> EntityType | None:
+    """A cause or a remedy is a thing where its form says so ("PR #381", "relay-api"), a person by a full name."""
+    found = identify(text)
+    if found is not None:
+        return EntityType(found.type)
+    if re.fullmatch(r"(?:PR|MR|commit|pull request) #?[0-9a-f]{1,40}", text, re.I):
+        return _X
+    return _P if _FULL_NAME.fullmatch(text) else None
+
+
 def _record_names(path: str, record: dict[str, Any]) -> Iterator[PathMention]:
-    found = subject_of(record)
+    found = subject_of(record, path)
     if found is not None:
         yield PathMention(found[0], f"{path}.{found[1]}", found[0].name)
     for key, value in record.items():
@@ -263,24 +227,17 @@ def _texts(value: Any, predicate: str) -> list[str]:
     if isinstance(value, dict):
         return [str(k) for k in value][:20] if predicate == "depends_on" else []
     if isinstance(value, list):
-        return [t for v in value[:20] if (t := _text(v))]
-    text = _text(value)
+        return [t for v in value[:20] if (t := text_of(v))]
+    text = text_of(value)
     if not text:
         return []
     if predicate in ("depends_on", "speaks", "works_on"):
         return [
             t
             for part in re.split(r"\s*[,;]\s*(?![^<]*>)", text.strip("[]{} "))
-            if (t := _text(re.sub(r":\s*'.*$", "", part).strip("'\" ")))
+            if (t := text_of(re.sub(r":\s*'.*$", "", part).strip("'\" ")))
         ]
     return [text]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    text = " ".join(str(value).split()).strip("'\"")
-    return "" if text.lower() in _EMPTY or len(text) > MAX_VALUE else text
 
 
 def _date(value: Any) -> str | None:

@@ -24,6 +24,15 @@ REGION = re.compile(
     r"(?:us|eu|ap|ca|sa|me|af|il|cn|uk|asia|europe|australia)(?:-gov)?-(?:[a-z]+-?\d?[a-z]?|[a-z]+\d)(?:-\d)?"
 )
 ERROR_CODE = re.compile(r"(?:E[A-Z]{4,}|ORA-\d{3,5}|[A-Z]+_ERROR|[A-Z][a-zA-Z]+(?:Error|Exception))")
+ERROR = re.compile(r"(?:[A-Za-z_]\w{0,30}\.){0,6}[A-Z][a-z]\w{1,50}(?:Error|Exception)")  # of a class
+# an error with the names of its modules: "psycopg2.errors.UniqueViolation", "java.lang.OutOfMemoryError"
+ERROR_PATH = re.compile(
+    r"(?:[A-Za-z_]\w{0,30}\.){1,6}[A-Z]\w{1,50}(?:Error|Exception|Violation|Timeout|Failure|Fault|Interrupt|Refused)"
+)
+HOST = re.compile(
+    r"(?=[a-z0-9.]*[a-z])(?:[a-z0-9][a-z0-9-]{0,40}\.){1,5}"
+    r"(?:com|net|org|io|dev|cloud|local|internal|intern|lan|corp|example|test|svc|de|uk|eu|fr|nl|ch|at|no|se)"
+)
 VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.]+)?|v\d+|\d+\.\d+")
 _COMMON = words(
     """
@@ -57,7 +66,16 @@ def is_identifier_token(text: str) -> bool:
         return True
     if PACKAGE.fullmatch(text) or TICKET.fullmatch(text) or EMAIL.fullmatch(text) or FILE.fullmatch(text):
         return True
-    return _kebab_name(text)
+    return ERROR_PATH.fullmatch(text) is not None or is_host(text) or _kebab_name(text)
+
+
+def is_host(text: str) -> bool:
+    """Whether it is a machine's full name, and no site's: "web-3.example.com", "db.prod.internal"."""
+    if not HOST.fullmatch(text) or text.startswith("www."):
+        return False
+    first = text.partition(".")[0]
+    inside = text.endswith((".internal", ".intern", ".local", ".lan", ".corp", ".svc"))
+    return inside or (text.count(".") > 1 and ("-" in first or any(c.isdigit() for c in first)))
 
 
 def identify(text: str) -> Identifier | None:  # noqa: PLR0911 (one decision after the other)
@@ -72,7 +90,9 @@ def identify(text: str) -> Identifier | None:  # noqa: PLR0911 (one decision aft
         return Identifier("Object", "file")
     if COMMIT.fullmatch(text):
         return Identifier("Object", "commit")
-    if ERROR_CODE.fullmatch(text):
+    if is_host(text):
+        return Identifier("Object", "host")
+    if ERROR_CODE.fullmatch(text) or ERROR_PATH.fullmatch(text):
         return Identifier("Object", "error")
     if _kebab_name(text):
         return Identifier("Object", "agent" if text.endswith("-bot") else "service")

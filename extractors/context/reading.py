@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from memstream.extractors.context.contrast import either, opposite, turned
 from memstream.extractors.context.dating import dates, lender, trailing
 from memstream.extractors.context.references import Ref, References
 from memstream.extractors.context.session import Known
@@ -123,31 +124,20 @@ class Reading(References):
     ) -> bool:  # fmt: skip
         """Put a triple down as far as its clause lets it be asserted. Returns whether it was."""
         target = Ref(None, obj) if isinstance(obj, str) else obj
-        unsure = frame.unsure if frame and not presupposed else ""
-        if not subject.known or (not target.known and not target.value) or subject.known is target.known:
+        if not self._whole(subject, predicate, target):
             return False
-        if UNKNOWN in subject.known.name or UNKNOWN in (target.known.name if target.known else target.value):
-            return False
-        if (subject.we and predicate not in PRIVATE) or (target.we and predicate not in PRIVATE):
-            return False
-        if frame and frame.told_by is not None and not presupposed and not unsure:
-            teller = self.ref(frame.told_by)
-            if teller is None or teller.known is not subject.known:
-                unsure = "hearsay"
-        if (
-            frame
-            and frame.future
-            and not presupposed
-            and not open_predicate
-            and predicate not in ("scheduled_for", "has_deadline")
-        ):
-            unsure = unsure or "future"
-        if unsure == "question" and not self.asserting:
-            unsure = ""
+        no = negated or bool(frame and frame.negated)
+        unsure = ""
+        if frame is not None and not presupposed:
+            no = turned(self.tree, target, no=no)
+            confidence = min(confidence, frame.sure)
+            unsure = self._unsure(frame, subject, predicate, open_predicate=open_predicate)
+        if not unsure and not no:
+            place = Ref(None, "", (), at, at + 1) if rule == "model" and target.end <= target.start else target
+            unsure = "alternative" if either(self.tree, subject) or either(self.tree, place) else ""
         if unsure or not self.turn.asserts:
             self.proposals.append(Proposal(subject, predicate, target, rule, unsure or "recalled"))
             return False
-        no = negated or bool(frame and frame.negated)
         since, until = self.dates(frame, at) if dated else (None, None)
         if ended:
             no = not no
@@ -166,7 +156,37 @@ class Reading(References):
         )  # fmt: skip
         self.proposals.append(Proposal(subject, predicate, target, rule, "", assertion))
         self._put(assertion, subject, target)
+        if not no and not ended and frame is not None:
+            self._opposites(subject, predicate, target, rule)
         return True
+
+    @staticmethod
+    def _whole(subject: Ref, predicate: str, target: Ref) -> bool:
+        """Whether there is a triple at all: two ends that are known and not the same."""
+        if not subject.known or (not target.known and not target.value) or subject.known is target.known:
+            return False
+        if UNKNOWN in subject.known.name or UNKNOWN in (target.known.name if target.known else target.value):
+            return False
+        return predicate in PRIVATE or not (subject.we or target.we)
+
+    def _unsure(self, frame: Frame, subject: Ref, predicate: str, *, open_predicate: bool) -> str:
+        """Why a clause does not assert what it says of `subject`."""
+        unsure = frame.unsure
+        if frame.told_by is not None and not unsure:
+            teller = self.ref(frame.told_by)
+            if teller is None or teller.known is not subject.known:
+                unsure = "hearsay"
+        if frame.future and not open_predicate and predicate not in ("scheduled_for", "has_deadline"):
+            unsure = unsure or "future"
+        return "" if unsure == "question" and not self.asserting else unsure
+
+    def _opposites(self, subject: Ref, predicate: str, target: Ref, rule: str) -> None:
+        """What is put against one of both: "Ana, not Tom, runs it", "lives in Oslo, not Bergen"."""
+        for ref, other in ((subject, opposite(self.tree, subject)), (target, opposite(self.tree, target))):
+            against = self.ref(other, (ref.type,)) if other is not None and ref.known is not None else None
+            if against is not None and against.type == ref.type:
+                pair = (against, target) if ref is subject else (subject, against)
+                self.say(pair[0], predicate, pair[1], negated=True, presupposed=True, dated=False, rule=rule)
 
     def _retract(self, a: ExtractedAssertion) -> None:
         """A value that began before an undated earlier statement of the session takes that statement's place.

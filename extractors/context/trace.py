@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 WHY = {
     "quoted": "it stands in quotation marks",
+    "joke": "it is said as a joke",
+    "alternative": "it is one of several that are possible",
     "question": "it is asked and not said",
     "modal": "it may, should or could be so (a modal verb)",
     "conditional": "it depends on a condition",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memstream.extractors.parse.stance import conditional, doubted, joked, outlook, teller
 from memstream.extractors.parse.tree import Tree
 from memstream.extractors.text.lexicon import lexicon, words
 
@@ -19,7 +20,26 @@ _CONDITIONS = frozenset({"if", "unless", "whether", "suppose", "supposing", "pro
 _NO_PLAN = frozenset({"use", "begin", "start", "continue", "manage", "happen", "end"})
 
 
-def doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> str:  # noqa: PLR0911 (one decision after the other)
+SELF_TOLD = 0.9  # what someone says of their own life
+
+
+def doubts(tree: Tree, found: dict[int, Frame], quoted: list[bool]) -> None:
+    """Say of every clause why it is not asserted, who told it, and how sure it is."""
+    jokes, doubtful = joked(tree), doubted(tree)
+    for i, frame in found.items():
+        if jokes[i]:
+            frame.unsure = "joke"
+            continue
+        frame.unsure = _doubt(tree, found, i, quoted)
+        if not frame.unsure and tree.sent[i] in doubtful:
+            frame.unsure = "hedge"
+        if frame.told_by is None:
+            frame.told_by = teller(tree, i)
+        if frame.told_by is not None:
+            frame.sure = min(frame.sure, SELF_TOLD)
+
+
+def _doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> str:  # noqa: PLR0911 (one decision after the other)
     """Why a clause is not asserted, or "" where it is."""
     if quoted[i]:
         return "quoted"
@@ -33,6 +53,8 @@ def doubt(tree: Tree, found: dict[int, Frame], i: int, quoted: list[bool]) -> st
             return "conditional"
         if tree.dep[k] == "advcl" and any(tree.lower[m] in ("if", "unless") for m in tree.kids[k]):
             return "conditional"
+    if conditional(tree, i):
+        return "conditional"
     if _hedged(tree, found, i, a, b):
         return "hedge"
     if (
@@ -119,6 +141,12 @@ def _governed(tree: Tree, found: dict[int, Frame], i: int) -> str:  # noqa: PLR0
                 return "conditional"
         if dep == "acl" and tree.tag[j] == "VB":
             return "plan"
+        if dep == "advcl" and up in found and found[up].future and tree.tag[j] in _PRESENT and _waits(tree, j):
+            return "future"
+        seen, sure = outlook(tree, j)
+        if seen:
+            return seen
+        found[i].sure = min(found[i].sure, sure)
         if (
             dep == "conj"
             and up in found
@@ -138,6 +166,14 @@ def _governed(tree: Tree, found: dict[int, Frame], i: int) -> str:  # noqa: PLR0
             return "mentioned"
         j = up
     return ""
+
+
+_PRESENT = frozenset({"VBZ", "VBP", "VB"})
+
+
+def _waits(tree: Tree, j: int) -> bool:
+    """As in "when she lives there, we will see": what is waited for is not yet so."""
+    return any(tree.lower[k] in ("when", "once", "until", "till", "before", "after") for k in tree.kids[j])
 
 
 def _has_own_subject(tree: Tree, j: int) -> bool:

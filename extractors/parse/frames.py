@@ -11,7 +11,8 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from memstream.extractors.parse.doubt import doubt
+from memstream.extractors.parse.doubt import doubts
+from memstream.extractors.parse.stance import joked
 from memstream.extractors.parse.tree import Tree
 
 IMPLIED = -1  # the first person that a note leaves out: "Joined Core Infra on Monday."
@@ -20,6 +21,9 @@ RELATIVE = frozenset({"who", "which", "that", "whom", "where", "whose"})
 _LINK = re.compile(r"\[[^\[\]\n]{1,300}\]\(")
 _FUTURE = frozenset({"will", "'ll", "wo", "gon"})
 _NEGATIONS = frozenset({"not", "n't", "never", "nor", "neither", "hardly", "nt"})
+
+
+_ENDS = frozenset({"stop", "quit", "cease"})
 
 
 @dataclass(slots=True)
@@ -41,6 +45,7 @@ class Frame:
     past: bool = False
     unsure: str = ""
     told_by: int | None = None
+    sure: float = 1.0
     tokens: list[int] = field(default_factory=list)
 
 
@@ -55,8 +60,7 @@ def frames(tree: Tree, quoted: list[bool]) -> list[Frame]:
     for i, frame in found.items():
         _polarity(tree, frame)
         frame.tokens = _own_tokens(tree, found, i)
-    for i, frame in found.items():
-        frame.unsure = doubt(tree, found, i, quoted)
+    doubts(tree, found, quoted)
     return [found[i] for i in sorted(found)]
 
 
@@ -210,7 +214,7 @@ def _polarity(tree: Tree, frame: Frame) -> None:  # noqa: PLR0912 (one decision 
     i = frame.head
     for k in tree.kids[i]:
         if tree.dep[k] == "neg" or (tree.lower[k] in _NEGATIONS and tree.dep[k] in ("advmod", "cc", "preconj", "det")):
-            frame.negated = True
+            frame.negated = frame.negated or not _contrasts(tree, k, i)
     for a in (*frame.subj, *([] if frame.passive else frame.obj), *(frame.obj if frame.passive else [])):
         if a >= 0 and any(
             tree.lower[k] in ("no", "neither", "none") and tree.dep[k] in ("det", "preconj", "cc") for k in tree.kids[a]
@@ -236,6 +240,15 @@ def _polarity(tree: Tree, frame: Frame) -> None:  # noqa: PLR0912 (one decision 
             frame.future = True
         if tree.lemma[up] == "use" and tree.tag[up] == "VBD":
             frame.used_to = True
+        if tree.lemma[up] in _ENDS and tree.tag[i] == "VBG" and not frame.negated:
+            frame.negated = frame.no_longer = not any(tree.dep[k] == "neg" for k in tree.kids[up])
+
+
+def _contrasts(tree: Tree, k: int, i: int) -> bool:
+    """Whether a "not" is no negation of its clause: "not only does he", "lives in Oslo, not in Bergen"."""
+    if k + 1 < len(tree) and tree.lower[k + 1] in ("only", "just", "merely"):
+        return tree.lower[k] == "not"
+    return k > i + 1 and tree.lower[k] == "not" and tree.words[k - 1] in (",", "-", "–", "—", ";")
 
 
 def _own_tokens(tree: Tree, found: dict[int, Frame], i: int) -> list[int]:
@@ -253,8 +266,8 @@ def _own_tokens(tree: Tree, found: dict[int, Frame], i: int) -> list[int]:
 
 
 def quoted_tokens(tree: Tree) -> list[bool]:
-    """Which tokens stand between quotation marks that hold three words or more, or are the text of a Markdown link."""
-    out = [False] * len(tree)
+    """Which tokens stand between quotation marks around three words or more, in a Markdown link, or are a joke."""
+    out = joked(tree)
     for found in _LINK.finditer(tree.text):
         for i in range(bisect_left(tree.at, found.start()), bisect_left(tree.at, found.end())):
             out[i] = True

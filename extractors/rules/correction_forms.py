@@ -11,12 +11,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memstream.extractors.parse.stance import JOKE_WORDS
+
 # what begins a correction, by how surely it does
 WEAK = frozenset({"no", "sorry", "actually"})
-SLIPS = frozenset({"sorry", "meant", "slip"})  # one puts one's own words right, and nobody else's
+ALL_OF_IT = frozenset({"scratch", "joke"})  # alone these take back all that was said last
+SLIPS = frozenset({"sorry", "meant", "slip", "joke"})  # one puts one's own words right, and nobody else's
 _CUES = {
     "meant": r"i mean(?:t)?(?: to (?:say|write|type))?|or rather|rather",
     "scratch": r"(?:scratch|strike|undo|ignore|disregard|forget) (?:that|this|it|what i (?:just )?said)",
+    "joke": JOKE_WORDS,
     "slip": r"(?:my )?(?:correction|typo|mistake|error)|my bad|my (?:own )?fault|i misspoke|i mistyped|wrong(?=[,.!:;])"
     r"|w?h?oops",
     "change": r"make (?:that|it)|change (?:that|it) to|correct (?:that|it) to"
@@ -100,7 +104,7 @@ def corrections(text: str, *, starred: bool = False) -> Iterator[Form]:
                     yield late
                     continue
             waiting = form.cues
-            if "scratch" not in form.cues:
+            if not form.cues & ALL_OF_IT:
                 continue
         denied = form.old if form.new is None else None
         yield form

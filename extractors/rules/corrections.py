@@ -26,7 +26,7 @@ from memstream.schemas.extraction import EntityName, ExtractedAssertion, Extract
 _STAR = re.compile(r"\*[^\s*][^*\n]{0,60}")
 REACH = 4  # turns back
 ALIKE = 0.6
-_DENIALS = frozenset({"no", "wait", "scratch", "slip", "meant", "change", "sorry"})
+_DENIALS = frozenset({"no", "wait", "scratch", "slip", "meant", "change", "sorry", "joke"})
 _MOVES = words("move push postpone reschedule delay slip bring shift defer")
 _DATES = frozenset({"scheduled_for", "has_deadline"})
 _ONE_DOER = frozenset({"created", "founded", "acquired"})
@@ -68,8 +68,8 @@ def correct(reading: Reading, session: Session) -> None:
         elif form.old is not None:
             if after is None or after.old != form.old:
                 _deny(reading, session, form, form.old)
-        elif after is None and not done and not reading.assertions:
-            _take_all_back(reading, session)
+        elif after is None and not done:
+            _take_all_back(reading, session, form)
 
 
 def _correct(reading: Reading, session: Session, form: Form, new: tuple[int, int]) -> bool:
@@ -223,8 +223,14 @@ def _deny(reading: Reading, session: Session, form: Form, old: tuple[int, int]) 
             return
 
 
-def _take_all_back(reading: Reading, session: Session) -> None:
-    """As in "scratch that": what the speaker said in the message right before, or with one answer between."""
+def _take_all_back(reading: Reading, session: Session, form: Form) -> None:
+    """As in "scratch that": what stands before it, else what the speaker said in the message before."""
+    if reading.tree.text[: form.start].strip():
+        before = _said_before(reading, form.start)
+        reading.assertions = [a for a in reading.assertions if a not in before]
+        return
+    if reading.assertions and "joke" not in form.cues:
+        return
     mine = [s for s in session.stated() if s.speaker == reading.speaker.name and s.turn >= session.turn - 2]
     for s in [s for s in mine if s.turn == max(m.turn for m in mine)]:
         fact = _Fact(s.subject, s.predicate, s.object, s.valid_from, 0, (s.event,), stated=s)

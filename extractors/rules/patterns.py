@@ -86,8 +86,7 @@ def _literal(reading: Reading, frame: Frame, slot: str) -> list[Ref]:
     tree = reading.tree
     if slot == "language":
         tokens = [*frame.obj, *frame.attr]
-        words = [tree.words[t] for t in tokens if t >= 0]
-        return [Ref(None, w) for w in words if language(w)]
+        return [Ref(None, tree.words[t], (), t, t + 1) for t in tokens if t >= 0 and language(tree.words[t])]
     low, high = min(frame.tokens), max(frame.tokens)
     text = tree.span_text(max(low, frame.head), high + 1)
     found = first_version(text) if slot == "version" else first_money(text)

@@ -15,6 +15,7 @@ from memstream.extractors.parse.tree import Tree
 from memstream.extractors.text.identifiers import ERROR, FILE, PACKAGE, identify
 from memstream.extractors.text.lexicon import lexicon, words
 from memstream.extractors.text.names import PLAIN_TITLES, abbreviates, has_legal_form, titled
+from memstream.extractors.text.respell import common_names
 
 CERTAIN = 0.95
 _HALF = 0.5
@@ -28,8 +29,12 @@ _PARTICLED = re.compile(
     rf"(?<![\w@#/.-])(?P<first>{_CAP}(?: {_CAP})?)(?P<part> {_PARTICLES}[ -]| (?:al|el|an|ad|as)-)"
     rf"(?P<last>{_CAP})(?![\w@/])"
 )
+# a surname with particles alone: "van der Berg"
+_TAILED = re.compile(
+    rf"(?<!\w )(?<![\w-])(?:van de[rn]|von(?: de[rnm])?|bin|ibn|de la|della|dos) (?P<last>{_CAP})", re.M
+)
 # hardly ever in a place's name
-_PERSONAL = re.compile(r"(?:van(?: de[rn]| 't)|von|vom|bin|ibn|bint|dos|della|ter|wa)", re.I)
+_PERSONAL = re.compile(r"(?:van(?: de[rn]| 't)|von|vom|bin|ibn|bint|dos|della|ter|ten|wa)", re.I)
 _REVERSED = re.compile(rf"(?<![\w@#/.-])(?P<last>{_CAP}), (?P<first>[A-Z]\.(?: ?[A-Z]\.){{0,2}})(?! ?[A-Z][a-z])(?!\w)")
 _HANDLE = re.compile(r"(?<![\w@/.+-])@[A-Za-z][\w-]{1,38}(?:\.\w+)*(?![\w/])")
 _CHANNEL = re.compile(r"(?<![\w#&/])#[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+(?!\w)")
@@ -39,10 +44,12 @@ _SHORT = re.compile(r"[A-Z][A-Za-z0-9.]{1,7}")
 _SHORT_END = re.compile(r"(?<![\w.])[A-Z][A-Za-z0-9.]{1,7}$")
 _LINK = r"(?:(?:of|and|the|for|de|la|&|und|für) ){0,2}"
 _LONG = re.compile(rf"(?P<name>(?:{_CAP}|[A-Z])(?:[ -]{_LINK}(?:{_CAP}|[A-Z](?!\w)))+)")
-_MARKS = re.compile(rf"[@#(]|, [A-Z]\.| (?:al|el|an|ad|as)-| {_PARTICLES} ", re.I)
+_MARKS = re.compile(rf"[@#(]|, [A-Z]\.| (?:al|el|an|ad|as)-|\b{_PARTICLES} ", re.I)
 _NOBODY = words(
     "all here everyone everybody channel team group ci cd oncall on-call user admin root dev ops infra me you"
 )
+_NO_FIRST = words("yesterday today tomorrow tonight ask tell met then so and but hi hey dear thanks")
+_NAMES = frozenset({"PROPN", "X", "NOUN"})
 _SPAN = tuple[int, int, str]
 _ROWS = dict[Candidate, tuple[str, float]]
 
@@ -98,47 +105,75 @@ def _longest_before(short: str, before: str) -> str:
 def _told(tree: Tree, c: Candidate, kind: str, sure: float) -> tuple[str, float] | None:
     """What the form of one candidate says, or None."""
     text = tree.span_text(c.start, c.end)
-    alone = c.end - c.start == 1
-    if alone and text in lexicon().abstract:
-        return "", CERTAIN
-    if kind == "Event" and lexicon().class_nouns.get(tree.lower[c.end - 1]) == kind:
-        return kind, max(sure, CERTAIN)
-    if has_legal_form(text):
+    told = kind
+    if c.end - c.start == 1:
+        told = _told_by_word(text, kind, sure, small=tree.text.islower())
+        if text in lexicon().abstract:
+            return "", CERTAIN
+    elif has_legal_form(text):
         return "Organization", CERTAIN
-    if alone and (ERROR.fullmatch(text) if not kind else "/" in text and FILE.fullmatch(text)):
-        return "Object", CERTAIN
-    if kind in ("", "Person") or sure < SURE_OTHER:
-        titles, rest = titled(text)
-        named = rest[:1].isupper() and text[:1].isupper()
-        if named and titles and titles[0] in PLAIN_TITLES and rest.lower().split()[0] not in lexicon().roles:
-            return "Person", CERTAIN
+    elif (kind in ("", "Person") or sure < SURE_OTHER) and _after_title(text):
+        told = "Person"
+    if told != kind or (kind == "Event" and lexicon().class_nouns.get(tree.lower[c.end - 1]) == kind):
+        return told, CERTAIN
     return None
+
+
+def _told_by_word(text: str, kind: str, sure: float, *, small: bool) -> str:
+    """The type that one word has by its form: a file's path, an error's class, a name of chat without capitals."""
+    if ERROR.fullmatch(text) if not kind else "/" in text and FILE.fullmatch(text):
+        return "Object"
+    return (small and sure < SURE_OTHER and common_names().get(text)) or kind
+
+
+def _after_title(text: str) -> bool:
+    """Whether it is a title that only people have, and a name: "Frau Lund"."""
+    titles, rest = titled(text)
+    named = rest[:1].isupper() and text[:1].isupper()
+    return bool(named and titles and titles[0] in PLAIN_TITLES and rest.lower().split()[0] not in lexicon().roles)
 
 
 def _spans(tree: Tree, rows: _ROWS, cover: dict[int, Candidate]) -> Iterator[_SPAN]:
     text = tree.text
     if not _MARKS.search(text):
         return
-    for m in _REQUEST.finditer(text):
-        yield *m.span(), "Object"
-    for m in _CHANNEL.finditer(text):
-        yield *m.span(), "Object"
+    yield from _signs(text)
+    yield from _people(tree, rows, cover)
+    for short, long in expansions(text).items():
+        yield from _both(tree, rows, cover, short, long)
+
+
+def _signs(text: str) -> Iterator[_SPAN]:
+    """Numbers of requests, channels, handles."""
+    for pattern in (_REQUEST, _CHANNEL):
+        for m in pattern.finditer(text):
+            yield *m.span(), "Object"
     for m in _HANDLE.finditer(text):
         name = m[0][1:].lower()
         common = name in _NOBODY or name in lexicon().class_nouns or name in lexicon().roles or name in lexicon().kin
         if not common and not PACKAGE.match(text, m.start()):
             yield *m.span(), "Object" if identify(name) is not None else "Person"
+
+
+def _people(tree: Tree, rows: _ROWS, cover: dict[int, Candidate]) -> Iterator[_SPAN]:
+    """Names with initials behind them, and with particles."""
+    text = tree.text
     for m in _REVERSED.finditer(text):
         if _kinds(tree, rows, cover, *m.span("last")) == {"Person"}:
             yield *m.span(), "Person"
     for m in _PARTICLED.finditer(text):
+        first = bisect_left(tree.at, m.start())
+        if tree.pos[first] not in _NAMES or tree.lower[first] in _NO_FIRST or (first and tree.dep[first - 1] == "det"):
+            continue
         kinds = _kinds(tree, rows, cover, *m.span())
         personal = _PERSONAL.match(m["part"].strip()) is not None
         unknown = personal and kinds == {""} and _is_person(tree, *m.span())
         if unknown or ("Person" in kinds and kinds <= {"", "Person"}):
             yield *m.span(), "Person"
-    for short, long in expansions(text).items():
-        yield from _both(tree, rows, cover, short, long)
+    for m in _TAILED.finditer(text):
+        kinds = _kinds(tree, rows, cover, *m.span("last"))
+        if kinds <= {"", "Person"}:
+            yield *m.span(), "".join(kinds) if len(kinds) == 1 else "Person"
 
 
 def _both(tree: Tree, rows: _ROWS, cover: dict[int, Candidate], short: str, long: str) -> Iterator[_SPAN]:

@@ -16,9 +16,11 @@ from spacy.tokens import Doc
 from memstream.extractors.parse.matmul import quicken
 from memstream.extractors.parse.ruler import remember
 from memstream.extractors.text.identifiers import is_identifier_token
+from memstream.extractors.text.respell import respell
 from memstream.schemas.errors import SettingsError
 
 CONFIG = "pipeline.cfg"
+SAID = "said"  # of a Doc's user data: the text itself, where the parser saw another spelling of it
 # chat without apostrophes; "its", "were" and "well" mean something else too often
 CHAT = {
     first + tail.replace("'", ""): (first, tail)
@@ -43,6 +45,7 @@ def pipeline(model: str | None = None) -> tuple[Language, int]:
         for first in (parts[0], parts[0].capitalize()):
             spelled = [{ORTH: first}, {ORTH: word[len(first) :], NORM: parts[1]}]
             tokenizer.add_special_case(first + word[len(first) :], spelled)
+    tokenizer.add_special_case("w/", [{ORTH: "w/", NORM: "with"}])
     quicken(nlp)
     remember(nlp)
     return nlp, batch_size
@@ -70,6 +73,10 @@ def _whole(text: str) -> bool:
 
 
 def parse(texts: Iterable[str], model: str | None = None) -> Iterator[Doc]:
-    """One Doc for each text, in order. The Doc of a text does not depend on its neighbours."""
+    """One Doc for each text, in order, as `respell` spells it. The Doc of a text does not depend on its neighbours."""
     nlp, batch_size = pipeline(model)
-    yield from nlp.pipe(texts, batch_size=batch_size)
+    pairs = ((respell(text), text) for text in texts)
+    for doc, text in nlp.pipe(pairs, as_tuples=True, batch_size=batch_size):
+        if doc.text != text:
+            doc.user_data[SAID] = text
+        yield doc

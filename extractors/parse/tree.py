@@ -137,10 +137,10 @@ def tree_of(doc: Doc, offset: int) -> Tree:
     for number, (a, b) in enumerate(sentences):
         sent[a:b] = [number] * (b - a)
     return Tree(
-        text=doc.text,
+        text=doc.user_data.get("said") or doc.text,
         offset=offset,
         words=words,
-        lower=[w.lower().replace("’", "'") for w in words],
+        lower=["with" if w in ("w/", "W/") else w.lower().replace("’", "'") for w in words],
         lemma=lemma,
         pos=pos,
         tag=tag,

@@ -23,6 +23,7 @@ SURE = 0.95  # how sure the model must be that it is not English
 QUITE_SURE = 0.985  # ... where most words are names
 NAMED = 0.4  # ... and which language it is; else it is UNKNOWN
 LONG = 6  # words in small letters from which on one may be of a language that is not known
+NAMES = 6  # words in other letters that may be names in an English sentence
 PLAIN = 0.2  # at most this much for all other languages together makes it English
 _LATIN = words("en de es fr it pt nl sv da no fi pl cs sk hu ro hr sl tr vi id ca et lt lv is")
 _CYRILLIC = words("ru uk bg mk be")
@@ -38,6 +39,12 @@ _PARTICLES = words(
     "de da do dos das del della der den di du des el la le les van von bin ibn al y e af av zu zur ter ten"
 )
 _SIBLINGS = {"ru": _CYRILLIC, "ar": _ARABIC, "hi": _DEVANAGARI}
+# of English sentences about people, that no other language has; with a name they may be all that a message says
+_VERBS = words(
+    "lives lived works worked moved joined hired wrote speaks teaches owns studied married leads called built met"
+    " manages reports"
+)
+_FOREIGN = re.compile(r"[^\s\u0000-\u036f\u1e00-\u1eff\u2000-\u206f]+")
 _WORD = re.compile(r"(?<![\w@/.#-])[^\W\d_]+(?:['’][^\W\d_]+)*(?![\w@/#-]|\.\w)")
 
 
@@ -65,13 +72,19 @@ def _by_words(text: str) -> str:
     by_small = _by_small({*lower[:1], *plain}, len(found))
     if by_small and not english:
         return by_small
-    small = len(plain)
-    if len([w for w in lower if len(w) > 1]) < 3 or small < 2:
-        return ""  # too short, or made of names
+    small, told = len(plain), not by_small and _says_it_in_english(plain)
+    if told or len([w for w in lower if len(w) > 1]) < 3 or small < 2:
+        return ENGLISH if told else ""  # too short, or made of names
     best, others = _by_model(" ".join(found))
     if others >= (SURE if 5 * small >= 2 * len(found) else QUITE_SURE) and english * 12 <= len(found):
         return best or (UNKNOWN if small >= LONG else "")
     return ENGLISH if others <= PLAIN else ""
+
+
+def _says_it_in_english(plain: list[str]) -> bool:
+    """Whether what is no name is English: "Nguyễn Thị Hoa lives in Đà Nẵng"."""
+    english = sum(word in small_words()[0] or word in _VERBS for word in plain)
+    return bool(english) and english * 3 >= len(plain)
 
 
 def _joins(word: str, after: str) -> bool:
@@ -87,6 +100,9 @@ def _by_letters(text: str) -> str:
     others = [c for c in letters if c > "\u036f" and not "\u1e00" <= c <= "\u1eff"]
     if len(others) < 2 or 2 * len(others) <= len(letters):
         return ""
+    latin = [word for word in _WORD.findall(text) if word.isascii() and word.islower()]
+    if len(latin) > 1 and len(_FOREIGN.findall(text)) <= NAMES and _says_it_in_english(latin):
+        return ""  # names in other letters inside an English sentence
     counts: dict[str, int] = {}
     for c in others:
         code = next((code for first, last, code in _SCRIPTS if first <= c <= last), UNKNOWN)

@@ -7,6 +7,7 @@ import re
 from memstream.extractors.context.reading import Reading
 from memstream.extractors.context.references import Ref
 from memstream.extractors.context.session import clean
+from memstream.extractors.rules.standing import header, standing
 from memstream.extractors.rules.taste_words import gerund
 from memstream.extractors.rules.tastes import doubtful, label, tastes
 from memstream.extractors.text.lexicon import vocabulary, words
@@ -34,7 +35,7 @@ _NOT = re.compile(
     re.I,
 )  # fmt: skip
 _NEVER = re.compile(
-    rf"(?:^|[.;:!?\n]|,(?:\s*and)?|\band)\s*(?:and\s+)?(?P<k>never|no|don'?t ever)\s+(?P<o>{_WORD}"
+    rf"(?:^|[.;:!?\n]|,(?:\s*and)?|\band)\s*(?:and\s+)?(?P<k>never|no(?:\s+more)?|don'?t ever)\s+(?P<o>{_WORD}"
     rf"(?:[ ]{_WORD}){{0,4}}?)(?=\s*(?:[.,;!?\n)]|$|\b(?:please|pls|ever|for|since)\b))",
     re.I,
 )  # fmt: skip
@@ -53,12 +54,12 @@ _FAVOURITE = re.compile(
     rf"(?:[.,;!?\n)]|$))",
     re.I,
 )
-_EVER = re.compile(r"\b(?:ever|never again|at all|please|pls)\b", re.I)
+_EVER = re.compile(r"\b(?:ever|never again)\b", re.I)
 _PLACED = re.compile(r"(?:above|below|by|in|on|with|out|at|for)\b", re.I)
 _NO_RULE = re.compile(
     r"(?:again|relations?|opinions?|(?:strong )?(?:views|feelings|opinions)|matter|wait|idea|exceptions?|above|below"
     r"|kids|heating|allerg|rush|hurry|thanks|luck|good|change|reply|surprise|wonder|rest|end|fuss|kidding|joke|desire"
-    r"|offen[cs]e|way|\d|longer|clue|time|others?|then|further|sign|trace|news|one\b|point|use\b|charge|fee|answer"
+    r"|offen[cs]e|sorry|room|way|\d|longer|clue|time|others?|then|further|sign|trace|news|one\b|point|use\b|charge|fee|answer"
     r"|budget)",
     re.I,
 )
@@ -77,7 +78,10 @@ def match_preferences(reading: Reading) -> None:
     if spoken:
         for holder, polarity, text, over in tastes(reading):
             put(reading, holder, polarity, text, over=over)
-    _phrases(reading)
+        for holder, polarity, text, over in standing(reading, head := header(reading)):
+            if not any(p.object.lower() == text.lower() for p in reading.preferences):
+                put(reading, holder, polarity, text, over=over)
+        _phrases(reading, head.holder if head is not None else Ref(reading.speaker, ""))
 
 
 def _trim(text: str) -> str:
@@ -87,64 +91,66 @@ def _trim(text: str) -> str:
     return " ".join(words)
 
 
-def _phrases(reading: Reading) -> None:
+def _phrases(reading: Reading, default: Ref) -> None:
     """Verbless preferences: "terse answers over long ones", "kilometres, never miles", "NO burpees"."""
     text = reading.tree.text
-    if reading.turn.role in ("tool", "assistant") and not reading.turn.named:
-        return
     standing = _STANDING.search(text) is not None
     for m in _FAVOURITE.finditer(text):
         whose = reading.token_at(m.start("w"))
         if m["w"].lower() == "my":
-            _put_at(reading, m, Polarity.LIKE, m["o"], None)
+            _put_at(reading, default, m, Polarity.LIKE, m["o"], None)
         elif whose is not None and not doubtful(reading, whose):
             holder = reading.ref(whose)
             if holder is not None and holder.type == "Person":
                 put(reading, holder, Polarity.LIKE, _trim(m["o"]))
     for m in _BEST.finditer(text):
-        _put_at(reading, m, Polarity.LIKE, m["o"], None)
+        _put_at(reading, default, m, Polarity.LIKE, m["o"], None)
     for m in _OVER.finditer(text):
         if _compared(reading, m) and (standing or len(m["a"].split()) <= 3):
             _put_at(
                 reading,
+                default,
                 m,
                 Polarity.PREFER,
                 re.sub(r"^.*\b(?:i'?ll|i'?d|i) (?:go|take|pick) ", "", m["a"], flags=re.I),
                 m["b"],
             )
-    _rules(reading, text, standing=standing)
+    _rules(reading, default, standing=standing)
 
 
-def _rules(reading: Reading, text: str, *, standing: bool) -> None:
+def _rules(reading: Reading, default: Ref, *, standing: bool) -> None:
     """What always or never is to be: "kilometres, never miles", "no calls before ten, ever"."""
+    text = reading.tree.text
     for m in _NOT.finditer(text) if standing else ():
-        if _compared(reading, m) and not _PLACED.match(m["b"]):
-            _put_at(reading, m, Polarity.PREFER, m["a"], m["b"])
+        over = _trim(m["b"]).lower()
+        said = any(p.over is not None and p.over.lower() == over for p in reading.preferences)
+        if not said and _compared(reading, m) and not _PLACED.match(m["b"]):
+            _put_at(reading, default, m, Polarity.PREFER, m["a"], m["b"])
     asked = _EVER.search(text) is not None
     for m in _NEVER.finditer(text):
         if standing or asked:
-            _never(reading, m)
+            _never(reading, default, m)
     for m in _ALWAYS.finditer(text) if standing else ():
         if _noun_like(m["o"]) and not re.search(r" over | than |→|->", m["o"]):
-            _put_at(reading, m, Polarity.PREFER, m["o"], None)
+            _put_at(reading, default, m, Polarity.PREFER, m["o"], None)
 
 
-def _never(reading: Reading, m: re.Match[str]) -> None:
+def _never(reading: Reading, default: Ref, m: re.Match[str]) -> None:
     """Put down what is never to be; not a report ("never heard of her") nor what the clause before says already."""
     first = reading.token_at(m.start("o"))
     if first is None or not _noun_like(m["o"]) or _NO_RULE.match(m["o"]):
         return
-    never = m["k"].lower() != "no"
+    never = not m["k"].lower().startswith("no ") and m["k"].lower() != "no"
     tag, text = reading.tree.tag[first], _trim(m["o"]).lower()
     if (
         tag in ("IN", "RB")
         or (never and tag in ("VBD", "VBN", "VBZ"))
-        or any(p.over and p.over.lower() == text for p in reading.preferences)
+        or any((p.over and p.over.lower() == text) or p.object.lower() == text for p in reading.preferences)
     ):
         return
     head, *rest = m["o"].split(" ")
     act = never and tag in ("VB", "VBP") and gerund(head).lower() in vocabulary()
-    _put_at(reading, m, Polarity.DISLIKE, " ".join([gerund(head), *rest]) if act else m["o"], None)
+    _put_at(reading, default, m, Polarity.DISLIKE, " ".join([gerund(head), *rest]) if act else m["o"], None)
 
 
 def _compared(reading: Reading, m: re.Match[str]) -> bool:
@@ -174,12 +180,14 @@ def _noun_like(text: str) -> bool:
     )
 
 
-def _put_at(reading: Reading, m: re.Match[str], polarity: Polarity, text: str, over: str | None) -> None:
+def _put_at(  # noqa: PLR0917
+    reading: Reading, default: Ref, m: re.Match[str], polarity: Polarity, text: str, over: str | None
+) -> None:
     token = reading.token_at(m.end() - 1)
     start = reading.token_at(m.start() + 1)
     if token is None or start is None or reading.quoted[token] or _asks(reading, token):
         return
-    holder = label(reading, m.end() - 1) or Ref(reading.speaker, "")
+    holder = label(reading, m.end() - 1) or default
     put(reading, holder, polarity, _trim(text), over=_trim(over) if over else None)
 
 

@@ -41,12 +41,14 @@ NO_OBJECT = words(
 )
 LIMIT = re.compile(r"\s+(?:because|if|when|unless|on|in|at|for|since)\s+", re.I)
 VAGUE = re.compile(
-    r"(?:it|them|him|her|me|you|most of|that|for|all|none|neither|both|to|about|in|at|on|way|like)\b", re.I
+    r"(?:w a |with a |oh|wait|god|altogether|soz|sorry|thanks"
+    r"|it|them|him|her|me|you|most of|that|for|all|none|neither|both|to|about|in|at|on|way|like)\b",
+    re.I,
 )
 DOUBTFUL = re.compile(
     r"\b(?:if|whether|maybe|perhaps|apparently|probably|might|think|thinks|thought|heard|reckons?|wish|suppose|pretend|"
-    r"imagine|could|claims?|guess|bet|hopes?|rumou?r|suspect|seems?|assume|supposedly|allegedly|who|may|what|"
-    r"used|doubt|whoever|anyone|everyone|everybody|nobody|people|why|how|told you)\b",
+    r"imagine|could|claims?|guess|bet|hopes?|rumou?r|suspect|seems?|assume|hopefully|supposedly|allegedly|"
+    r"(?<!, )who|may|what|used|(?:['’]ll|will) (?:tell|say)|doubt|whoever|anyone|everyone|everybody|nobody|people|why|how|told you)\b",
     re.I,
 )
 LISTED = re.compile(
@@ -62,7 +64,10 @@ LABEL = re.compile(
 SINGLE = re.compile(rf"\b(?:{'|'.join(sorted(VERBS))})\b(?!\s?:)", re.I)
 _DO_NOT = r"(?:don['’]?t|do not|doesn['’]?t|does not|never)"
 _AM = r"(?:['’]s|['’]m|is|am|im|are)"
-_GONE = r"(?:(?:['’]s|['’]ve|is|has|have)\s+gone|(?<=[.,;:(] )gone|(?<=\bi )went|(?<=\bhe )went|(?<=\bshe )went)"
+_GONE = (
+    r"(?:(?:['’]s|['’]ve|is|has|have)\s+(?:quite |rather |completely |right |really )?gone"
+    r"|(?<=[.,;:(] )gone|(?<=\bi )went|(?<=\bhe )went|(?<=\bshe )went)"
+)
 IDIOMS: tuple[tuple[re.Pattern[str], Polarity], ...] = tuple(
     (re.compile(pattern, re.I), polarity)
     for pattern, polarity in (
@@ -74,19 +79,27 @@ IDIOMS: tuple[tuple[re.Pattern[str], Polarity], ...] = tuple(
         (rf"{_AM}\s+not\s+(?:a|much of a)\s+(?:big |huge |great )?fan of\b", DISLIKE),
         (
             rf"{_AM}\s+(?:a |an )?(?:very |really |so |totally |absolutely )?(?:(?:big |huge |great )?fan of|fond of"
-            r"|mad about|mad for|crazy about|obsessed with|partial to|nuts about|keen on|into)\b",
+            r"|mad about|mad for|crazy about|mad abt|obsessed with|partial to|nuts about|keen on|into)\b",
             LIKE,
         ),
+        (r"(?<=[,;] )(?:mad|crazy|nuts|obsessed)\s+(?:about|abt|with)\b", LIKE),
         (r"swear\s+by\b", LIKE),
         (r"never wants\b", DISLIKE),
+        (r"(?:has|have|['’]ve)\s+a (?:horror|hatred|loathing) of\b", DISLIKE),
+        (
+            r"(?:['’]s|is|am|['’]m|been)\s+off\b(?=\s+(?!work|sick|to\b|on\b|the\b|duty|today|tomorrow|until|till|for\b|since|"
+            r"by\b|now|again|limits|in\b|at\b|with\b|and\b|school|ill\b|\d|mon|tue|wed|thu|fri|sat|sun|this|next|all\b|a\b)[a-z])",
+            DISLIKE,
+        ),
+        (r"(?:please |pls )?stop (?:suggesting|recommending|sending)(?: me| us)?\b", DISLIKE),
         (
             r"(?<=i)(?:['’]?m| am)\s+(?:so |totally |completely )?over\b(?=\s+(?!\d|the moon|here|there|it\b))",
             DISLIKE,
         ),
         (r"lives?\s+for\b", LIKE),
         (r"(?:has|have|['’]ve)\s+a (?:soft spot|weakness) for\b", LIKE),
-        (r"insists?\s+on\b", PREFER),
-        (r"(?:['’]d|would)\s+(?:much |always |far )?(?:rather|sooner)\b", PREFER),
+        (r"insists?\s+on\b(?!\s+(?:an?|being|doing)\b)", PREFER),
+        (r"(?:['’]d|would|(?<=\bi)d)\s+(?:much |always |far )?(?:rather|sooner)\b", PREFER),
         (
             r"(?:['’]d\s|would\s|['’]ll\s|will\s)?(?:always )?(?:takes?|picks?|chooses?|have)\b"
             r"(?=[^.,;!?\n]{2,40} (?:over|rather than) )",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from memstream.extractors.context.reading import Reading
 from memstream.extractors.context.references import Ref
 from memstream.extractors.context.session import Known, clean
+from memstream.extractors.parse.candidates import TITLES
 from memstream.extractors.rules.taste_words import (
     ADVERBS,
     AUXILIARIES,
@@ -47,7 +48,16 @@ _FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 _FAR = 400  # characters: no label is looked for further to the left
 _MAX = 12
 _OBJECT_POS = frozenset({"NOUN", "PROPN", "ADJ", "DET", "VERB", "NUM", "PRON", "X"})
-_OF_NOBODY = words("we you it that which who there they to not n't")
+_OF_NOBODY = words("we you it that which there they to not n't")
+_CONTAINING = re.compile(
+    r"(?:anything|everything|things|stuff|something)\s+(?:with|made (?:of|from|with)|involving)\s+(?:an?\s+|the\s+)?"
+    r"(?P<o>.+?)(?:\s+(?:in|on) it)?$",
+    re.I,
+)
+_IT = words("it them")
+_SHE = words("he she hes shes he's she's")
+_FOND = words("poor dear little old young lovely darling")
+_OWN = words("my our his her their")
 
 
 def tastes(reading: Reading) -> Iterator[Taste]:
@@ -91,11 +101,11 @@ def _taste(reading: Reading, first: int, last: int, polarity: Polarity) -> Itera
     word = tree.lower[last]
     if word == "like" and first == last and tree.lower[j] not in ("i", "and", "&"):
         return  # "Signhild like her grandma"
-    if bare and tree.lower[first] in BARE:
+    if bare and tree.lower[first] in BARE and not _opens_with_thing(reading, first):
         return
     if holder is None or holder.known is None:
         return
-    objects = list(_objects(reading, last + 1))
+    objects = _related(reading, holder, last) or list(_objects(reading, last + 1))
     if not objects and not bare:
         objects = _fronted(reading, holder.start if holder.start < first else j)
     for said in objects:
@@ -103,10 +113,14 @@ def _taste(reading: Reading, first: int, last: int, polarity: Polarity) -> Itera
         if polarity is PREFER:
             what, *rest = THAN.split(said, maxsplit=1)
             over = trim(LIMIT.split(rest[0])[0]) if rest else None
+            as_what = re.match(r"^(?:get|have|see|read)\b.*\bas (?:an? |the )?(.+)$", what)
+            what = as_what[1] if as_what is not None and over else what
             what = re.sub(r"^(?:have|see|get) (?=\w)", "", what)
         elif re.search(r"\b(?:more|better) than\b", said):
             continue
-        what = trim(_named_act(reading, last + 1, what))
+        if polarity is PREFER and over is None and word in ("rather", "sooner"):
+            continue  # "she'd rather stay anonymous" is of one occasion
+        what = _meant(reading, last + 1, trim(_named_act(reading, last + 1, what)))
         if not what or what.lower() in NO_OBJECT or VAGUE.match(what):
             continue
         for one in _together(reading, holder, first):
@@ -115,9 +129,35 @@ def _taste(reading: Reading, first: int, last: int, polarity: Polarity) -> Itera
             break
 
 
+def _opens_with_thing(reading: Reading, first: int) -> bool:
+    """Whether a verb that opens a sentence has a thing behind it, as in "love a good table": no order, no greeting."""
+    tree = reading.tree
+    after = first + 1
+    return (
+        tree.lower[first] in ("love", "enjoy")
+        and after < len(tree)
+        and tree.lower[after] in ("a", "an", "any", "all", "anything", "everything")
+        and (reading.turn.role == "user" or reading.turn.named)
+    )
+
+
+def _meant(reading: Reading, start: int, what: str) -> str:
+    """The object as it is named: "anything with chilli in it" as "chilli", "it" and "them" as what they refer to."""
+    found = _CONTAINING.match(what)
+    if found is not None:
+        return found["o"]
+    if what.lower() not in _IT or start >= len(reading.tree) or reading.tree.lower[start] != what.lower():
+        return what
+    ref = reading.ref(start)
+    return ref.known.name if ref is not None and ref.known is not None and ref.type != "Person" else what
+
+
 def _unsaid(reading: Reading, first: int) -> Ref | None:
     """The holder of a note without a subject: whom it goes on about; the speaker where it names nobody before."""
     third = reading.tree.lower[first].endswith("s")
+    a = reading.tree.sentences[reading.tree.sent[first]][0]
+    if any(word in _SHE for word in reading.tree.lower[a:first]):
+        return _before(reading, first)
     if not third and not any(n.span.end <= first and n.known.type == "Person" for n in reading.named):
         return label(reading, reading.tree.at[first]) or Ref(reading.speaker, "")
     return _before(reading, first)
@@ -161,6 +201,8 @@ def _holder(reading: Reading, j: int) -> Ref | None:  # noqa: PLR0911 (one decis
         return Ref(reading.speaker, "", start=j, end=j + 1)
     if word in _OF_NOBODY:
         return None
+    if word == "who":
+        return _who(reading, j)
     if word in ("he", "she"):
         labelled = label(reading, tree.at[j])
         if labelled is not None and labelled.known is not reading.speaker:
@@ -180,10 +222,31 @@ def _holder(reading: Reading, j: int) -> Ref | None:  # noqa: PLR0911 (one decis
         start = j
         while start > 0 and tree.words[start - 1][:1].isupper() and tree.pos[start - 1] == "PROPN" and j - start < 3:
             start -= 1
+        while start < j and ((tree.lower[start].rstrip(".") in TITLES and start < j - 1) or tree.lower[start] in _FOND):
+            start += 1
         text = clean(tree.span_text(start, j + 1))
         met = reading.session.find(text, "Person")
         return Ref(met or Known(text, "Person", kin[1] if kin else ""), "", start=start, end=j + 1, fresh=met is None)
     return None
+
+
+def _who(reading: Reading, j: int) -> Ref | None:
+    """Whom a relative clause is about: "owned by Anacleto, who's a friend and who hates gyms"."""
+    tree = reading.tree
+    verb = tree.head[j]
+    for _ in range(4):
+        if tree.dep[verb] == "relcl" or tree.head[verb] == verb:
+            break
+        verb = tree.head[verb]
+    if tree.dep[verb] == "relcl" and tree.head[verb] < j:
+        of = tree.head[verb]
+    else:
+        a = tree.sentences[tree.sent[j]][0]
+        of = next((i for i in range(j - 1, a - 1, -1) if i in reading.cover), j)
+    if of == j:
+        return None
+    found = reading.ref(of, ("Person",))
+    return found if found is not None and found.known is not None and found.type == "Person" else None
 
 
 def _before(reading: Reading, i: int) -> Ref | None:  # noqa: PLR0911 (one decision after the other)
@@ -252,6 +315,8 @@ def _objects(reading: Reading, i: int) -> Iterator[str]:
             if stop or not _goes_on(reading, i + 1, comma=word == ","):
                 return
             i += 1
+            if i < n and word == "," and tree.lower[i] in _OWN and tree.tag[i - 2] == "NNP":
+                return  # "Pisica, our cat" is one
             if i < n and tree.lower[i] in LINKS:
                 i += 1
             start, listed = i, True
@@ -277,6 +342,23 @@ def _goes_on(reading: Reading, i: int, *, comma: bool) -> bool:
     return 0 < j - i <= (3 if comma else 6) and tree.pos[i] in _OBJECT_POS
 
 
+def _related(reading: Reading, holder: Ref, verb: int) -> list[str]:
+    """The object that its own clause hangs on: "add the pine soap Kofi likes, a card"."""
+    tree = reading.tree
+    noun = holder.start - 1
+    if noun > 0 and tree.lower[noun] in ("that", "which"):
+        noun -= 1
+    start = noun
+    while start > 0 and noun - start < 4 and tree.pos[start] in ("NOUN", "PROPN", "ADJ"):
+        start -= 1
+    if start == noun or tree.pos[noun] != "NOUN" or tree.tag[start] != "DT":
+        return []
+    after = tree.lower[verb + 1] if verb + 1 < len(tree) else "."
+    if not (after in STOPS or after == "," or after in LINKS or tree.tag[verb + 1] in _FINITE):
+        return []
+    return [tree.span_text(start, noun + 1)]
+
+
 def _fronted(reading: Reading, subject: int) -> list[str]:
     """The object before its subject: "Clay she adores", "Football I can't stand"."""
     tree = reading.tree
@@ -299,7 +381,8 @@ def _lists(reading: Reading) -> Iterator[Taste]:
             continue
         word = m["v"].lower()
         polarity = LIKE if word.startswith("fav") else VERBS.get(word, DISLIKE)
+        negated = token > 0 and reading.tree.lower[token - 1] in ("not", "n't", "nt")
         for item in re.split(r"\s*(?:,|\band\b|&)\s*", re.sub(r"\([^()]*\)?", "", m["l"])):
             text = trim(item)
             if text and len(text.split()) <= 5:
-                yield holder, polarity, text, None
+                yield holder, Polarity.DISLIKE if negated else polarity, text, None

@@ -93,3 +93,56 @@ def test_objects_are_written_plainly() -> None:
     assert [gerund(v) for v in ("walk", "write", "run", "be", "lie", "see", "eat")] == [
         "walking", "writing", "running", "being", "lying", "seeing", "eating",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("House rules for the bot. Metric. Single quotes.", ["user prefer Metric", "user prefer Single quotes"]),
+        ("Style notes. Graphs first, prose second.", ["user prefer Graphs over prose"]),
+        ("My rules for the reports. Answers by mail, never by phone.", ["user prefer mail over phone"]),
+        ('House style, please keep. Never "iconic".', ["user dislike iconic"]),
+        ("Preferences page. Lilies: never. Squats yes, lunges no.",
+         ["user dislike Lilies", "user like Squats", "user dislike lunges"]),
+        ("Hotels for Maria Lopez, keep this for every trip. Courtyard rooms over street rooms.",
+         ["Maria Lopez prefer Courtyard rooms over street rooms"]),
+        ("Settings. No to surprises.", ["user dislike surprises"]),
+    ],
+)  # fmt: skip
+def test_notes_name_what_is_wanted(extractor: SpacyExtractor, text: str, expected: list[str]) -> None:
+    """After a sentence that says that rules follow, what stands alone is one; they are of whom the notes are for."""
+    assert sorted(held(extractor, text)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Metric. Single quotes.",
+        "Cork, no. It's in Cobh.",
+        "Jira: due 30 June.",
+        "House rules for the bot. Maria Lopez. See you tomorrow.",
+        "She'd rather stay anonymous.",
+        "Maria Lopez is off sick.",
+        "HR insists on a newcomer card.",
+        "He'll tell you he likes figs.",
+    ],
+)
+def test_what_only_looks_like_a_rule_is_none(extractor: SpacyExtractor, text: str) -> None:
+    """Fragments without such a sentence, denials, deadlines, names, and what is of one occasion."""
+    assert held(extractor, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Get bread, the plum jam Maria Lopez likes, and a card.", ["Maria Lopez like plum jam"]),
+        ("It is owned by Maria Lopez, who hates gyms.", ["Maria Lopez dislike gyms"]),
+        ("Maria Lopez loves anything with chilli in it.", ["Maria Lopez like chilli"]),
+        ("I have quite gone off open plan.", ["user dislike open plan"]),
+        ("id rather run than swim", ["user prefer run over swim"]),
+        ("Please stop suggesting true crime.", ["user dislike true crime"]),
+    ],
+)
+def test_a_taste_in_passing_is_one(extractor: SpacyExtractor, text: str, expected: list[str]) -> None:
+    """In relative clauses with and without their pronoun, by what a thing is made of, and in the words of chat."""
+    assert held(extractor, text) == expected

@@ -48,7 +48,8 @@ VAGUE = re.compile(
 DOUBTFUL = re.compile(
     r"\b(?:if|whether|maybe|perhaps|apparently|probably|might|think|thinks|thought|heard|reckons?|wish|suppose|pretend|"
     r"imagine|could|claims?|guess|bet|hopes?|rumou?r|suspect|seems?|assume|hopefully|supposedly|allegedly|"
-    r"(?<!, )who|may|what|used|(?:['’]ll|will) (?:tell|say)|doubt|whoever|anyone|everyone|everybody|nobody|people|why|how|told you)\b",
+    r"(?<!, )who|may|what|used|"
+    r"(?:['’]ll|will) (?:tell|say)|doubt|whoever|anyone|everyone|everybody|nobody|people|why|how|told you)\b",
     re.I,
 )
 LISTED = re.compile(

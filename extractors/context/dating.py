@@ -80,6 +80,8 @@ def _beside(tree: Tree, at: int, t: TimeExpression) -> bool:
         return tree.text[t.end : tree.at[at]].strip(" ,").lower() in ("", "a", "an", "the", "our", "my", "his", "her")
     if tree.at[at] >= t.lead_start or len(tokens) > MAX_GAP:
         return False
+    if tree.text[t.end : t.end + 1] == "," and tree.text[: t.lead_start].rstrip().endswith((",", " and", " &")):
+        return False  # "founder of the Milers and, since January, a nurse": it is of what follows
     between = tree.text[tree.end_of(at) : t.lead_start].rstrip(" ,(–—-:")
     return not any(mark in between for mark in ",;()\n") and not any(tree.pos[i] in ("VERB", "AUX") for i in tokens)
 
@@ -101,13 +103,14 @@ def lender(tree: Tree, frame: Frame, frames: Sequence[Frame]) -> Frame | None:
     for other in frames:
         if other.head <= frame.head or tree.sent[other.head] != tree.sent[frame.head]:
             continue
-        if other.unsure or other.future or other.negated:
+        if other.unsure or other.future or (other.negated and not frame.negated):
             continue
-        if other.lemma == "be" and not (other.attr or other.obj or other.passive or frame.negated):
-            if all(name in ("since", "as") for name in other.preps):
+        same = other.negated == frame.negated and not (other.attr or other.obj or other.passive)
+        if other.lemma in ("be", "do") and same:
+            if all(name in ("since", "as", "for") for name in other.preps):
                 return other
             continue
-        if not is_past(tree, other):
+        if other.negated or not is_past(tree, other):
             continue
         leaves = frame.negated and other.lemma in _LEAVING
         if leaves or (not frame.negated and not is_past(tree, frame) and _begins(tree, frame, other)):

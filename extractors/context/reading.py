@@ -31,6 +31,14 @@ from memstream.schemas.extraction import (
 OWN_RULE = "own file"  # the rule of what a person's own patterns say: no model has seen them
 PRIVATE = words("lives_in owns has_pet bought visited attended partner_of parent_of allergic_to speaks")
 
+# what has no beginning that a dialogue would say, or one that is its object
+UNDATED = words(
+    """
+    born_in born_on speaks caused_by cousin_of has_email has_phone scheduled_for has_deadline parent_of child_of
+    sibling_of knows nephew_of niece_of aunt_of uncle_of grandmother_of grandfather_of allergic_to has_name has_timezone
+    """
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -100,9 +108,14 @@ class Reading(References):
                 continue
             if self._named(t, token):
                 continue
-            if frame is None or self.owner.get(token) is frame or self._alone(token):
+            if frame is None or self._holds(frame, t, token) or self._alone(token):
                 out.append(t)
         return out
+
+    def _holds(self, frame: Frame, t: TimeExpression, token: int) -> bool:
+        """Whether a word of a date hangs on the clause: "the" of "the day before yesterday" may hang on nothing."""
+        last = self.token_at(t.end - 1)
+        return any(self.owner.get(i) is frame for i in range(token, (token if last is None else last) + 1))
 
     def _named(self, t: TimeExpression, token: int) -> bool:
         """Whether a date is part of a longer name, as in "the Saturday Repair Café"."""
@@ -138,9 +151,9 @@ class Reading(References):
         if unsure or not self.turn.asserts:
             self.proposals.append(Proposal(subject, predicate, target, rule, unsure or "recalled"))
             return False
-        since, until = self.dates(frame, at) if dated else (None, None)
         if ended:
             no = not no
+        since, until = self.dates(frame, at) if dated and (no or predicate not in UNDATED) else (None, None)
         if no and not since and until:
             since, until = until, None
         if frame and frame.used_to and not no and not until:

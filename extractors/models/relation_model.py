@@ -37,7 +37,7 @@ class RelationModel:
 
     def scores(self, named: list[list[str]]) -> Scores:
         """Probabilities of shape [pairs, classes], rounded so that no last bit decides."""
-        out = np.stack([self._weights[self._rows[hashed(names, BUCKETS)]].sum(axis=0) for names in named])
+        out = np.stack([self._weights[self._rows[np.unique(hashed(names, BUCKETS))]].sum(axis=0) for names in named])
         out = np.exp(out - out.max(axis=1, keepdims=True))
         return np.asarray(np.round(out / out.sum(axis=1, keepdims=True), 4), dtype=np.float32)
 

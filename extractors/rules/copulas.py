@@ -20,6 +20,7 @@ from memstream.extractors.rules.states import (
 from memstream.extractors.text.lexicon import lexicon, words
 from memstream.extractors.text.values import TIMEZONE, first_version
 
+_DAYS = frozenset({"iso", "slash", "dmy", "mdy", "wd", "relwd", "word", "agoday", "ago"})
 _ROOMS = words("basement attic loft cellar lab laboratory office warehouse room kitchen garage shed yard depot")
 _BE = frozenset({"be", "become", "remain", "stay"})
 _TURN = words("be go turn stay remain become get come look")
@@ -169,7 +170,9 @@ def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> N
     if ref is None or ref.known is None:
         return
     if s.type == "Person":
-        if ref.type == "Organization" and name in ("at", "with", "in", "on"):
+        if ref.type == "Organization" and name in ("at", "with", "in") and frame.past and _of_a_day(reading, frame):
+            reading.say(s, "visited", ref, frame, at=frame.head, rule="was at")
+        elif ref.type == "Organization" and name in ("at", "with", "in", "on"):
             team = is_team(ref.known.name) or name in ("in", "on")
             reading.say(s, "member_of" if team else "works_at", ref, frame, at=frame.head, rule="is with")
         elif ref.type == "Event" and name == "at" and frame.past:
@@ -184,6 +187,11 @@ def _preposition(reading: Reading, frame: Frame, s: Ref, name: str, o: int) -> N
             reading.say(s, "deployed_to", ref, frame, at=frame.head, rule="is in")
         elif name == "on":
             reading.say(s, "runs_on", ref, frame, at=frame.head, rule="is on host")
+
+
+def _of_a_day(reading: Reading, frame: Frame) -> bool:
+    """Whether the clause tells of one day: "I was at Bramble & Sons on Tuesday" says nothing of who works there."""
+    return any(not t.is_start and not t.is_end and t.form in _DAYS for t in reading.times_of(frame, frame.head))
 
 
 def _dates(reading: Reading, frame: Frame) -> None:

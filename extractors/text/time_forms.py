@@ -64,8 +64,22 @@ _CLOCK_CORE = (
 )
 CLOCK = re.compile(r"\W{0,3}(?:(?:at|by|from|,|@)\s)?(?:at\s)?" + _CLOCK_CORE, re.I)
 CLOCK_BEFORE = re.compile(_CLOCK_CORE + r"[\s,]{1,2}(?:on\s)?$", re.I)
+# feasts that fall on the same day each year; a bare "Christmas" also names parties and markets
+HOLIDAYS = {
+    r"new\s+year['’]?s\s+day": (1, 1),
+    r"new\s+year['’]?s\s+eve": (12, 31),
+    r"valentine['’]?s\s+day": (2, 14),
+    r"may\s+day": (5, 1),
+    r"halloween": (10, 31),
+    r"christmas\s+eve": (12, 24),
+    r"(?:christmas|xmas)\s+day": (12, 25),
+    r"boxing\s+day": (12, 26),
+    r"(?:christmas|xmas)": (12, 25),
+    r"new\s+year['’]?s?": (1, 1),
+}
 HINT = re.compile(
     rf"\d|{_M}|{_D}|day|tonight|tomorrow|tmrw|night|morning|week|month|year|spring|summer|autumn|winter| ago"
+    r"|christmas|xmas|halloween|new year"
 )
 RANGE = re.compile(r"(?<![\w-])(?P<a>(?:19|20)\d\d)\s?[-–—]\s?(?P<b>(?:19|20)\d\d|now|present|today)(?![\w-])", re.I)
 FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -93,6 +107,7 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("word", r"(?P<w>today|yesterday|tomorrow|tonight|last\s+night|this\s+(?:morning|afternoon|evening)|tmrw)"),
         ("dur", rf"(?:since|for)\s+(?:(?:the\s+)?(?P<rel>last|past)\s+|almost\s+|nearly\s+|over\s+|about\s+)?"
          rf"(?P<n>{_N})\s+(?P<u>{_U})s?(?!\s+(?:ago|back|before|later|after|from|old|earlier|in|on|at|to|until|till))"),
+        ("holiday", rf"(?P<h>{'|'.join(HOLIDAYS)})(?:,?\s+{_Y})?"),
         ("season", rf"(?:(?:in|since|last|over)\s+(?:the\s+)?)(?P<season>spring|summer|autumn|fall|winter)"
          rf"(?:\s+(?:of\s+)?{_Y})?"),
         ("wd", rf"(?P<wd>{_D})s?"),
@@ -113,7 +128,7 @@ YEAR_OF = re.compile(
     r"(?:found|establish|launch|open|join|acquir|start|incorporat|elect|marri)ed\s$|(?:built|est\.?)\s$"
 )
 # hours and minutes count from the message's own time: the one that a clock shows, or so many ago
-SINCE_CLOCK = re.compile(r"(?<!\w)since\s+(?P<h>\d{1,2})[:.](?P<m>\d\d)(?!\w|[.:]\d)")
+SINCE_CLOCK = re.compile(r"(?<!\w)(?:since|as of)\s+(?P<h>\d{1,2})[:.](?P<m>\d\d)(?!\w|[.:]\d)")
 SINCE_THEN = re.compile(r"(?<!\w)(?:ever\s)?since(?:\sthen(?!\w)|(?=\s?(?:[.,;!?)]|$)))")
 HOURS_AGO = re.compile(rf"(?<!\w)(?:(?P<n>{_N}|half\s+an)\s+)(?P<u>minute|min|hour|hr)s?\s+ago(?!\w)")
 START = frozenset({"since", "ever since", "from", "as of", "as from", "starting", "effective"})

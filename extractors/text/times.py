@@ -20,6 +20,7 @@ from memstream.extractors.text.time_forms import (
     END,
     FORMS,
     HINT,
+    HOLIDAYS,
     HOURS_AGO,
     LEAD,
     LEAD_CHARS,
@@ -89,6 +90,8 @@ def find_times(text: str, time: datetime) -> list[TimeExpression]:
             lead_text = lead["p"].lower() if lead else ""
             if form in ("season", "edge", "inn", "dur") and not lead_text:
                 lead_text = _own_lead(form, m)
+            if form == "holiday" and lead_text in ("", "the") and not m["h"].lower().endswith(("day", "eve")):
+                continue
             if form in ("month", "year", "yy") and not _led(lead_text, text, a, b, form):
                 continue
             end, values = _with_clock(lowered, a, b, values)
@@ -205,12 +208,20 @@ def _values(form: str, m: re.Match[str], today: date) -> tuple[str, str] | None:
             return _both(_relative_unit(g["rel"].lower(), g["u"].lower(), today))
         if form in ("relwd", "wd"):
             return _weekday(WEEKDAYS[g["wd"].lower()], (g.get("rel") or "").lower(), today)
+        if form == "holiday":
+            return _day_month(*_feast(g["h"]), g.get("y"), today)
         if form == "theday":
             return _day_of_month(int(g["d"]), today)
         year = g.get("y")
         return _both(year or str(today.year))
     except (ValueError, OverflowError):
         return None
+
+
+def _feast(text: str) -> tuple[int, int]:
+    """Day and month of a feast."""
+    month, day = next(of for pattern, of in HOLIDAYS.items() if re.fullmatch(pattern, text, re.I))
+    return day, month
 
 
 def _both(value: str) -> tuple[str, str]:

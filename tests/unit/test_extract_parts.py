@@ -26,6 +26,10 @@ NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
     ("text", "past", "future"),
     [
         ("the day before yesterday", "2026-01-12", "2026-01-12"),
+        ("since New Year's Day", "2026-01-01", "2027-01-01"),
+        ("on Christmas Eve 2019", "2019-12-24", "2019-12-24"),
+        ("since Christmas", "2025-12-25", "2026-12-25"),
+        ("as of 09:40", "2026-01-14T09:40", "2026-01-14T09:40"),
         ("exactly three weeks ago", "2025-12-24", "2025-12-24"),
         ("on Monday", "2026-01-12", "2026-01-19"),
         ("since May", "2025-05", "2026-05"),
@@ -63,7 +67,17 @@ def test_dates_have_the_precision_of_the_text(text: str, past: str, future: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["it may work", "on 31 February 2024", "version 3.2", "room 2019b", "march on!", "sat down"]
+    "text",
+    [
+        "it may work",
+        "on 31 February 2024",
+        "version 3.2",
+        "room 2019b",
+        "march on!",
+        "sat down",
+        "the Christmas party",
+        "Christmas pudding",
+    ],
 )
 def test_what_only_looks_like_a_date_is_none(text: str) -> None:
     """Modal verbs, impossible days, versions."""

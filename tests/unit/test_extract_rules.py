@@ -332,3 +332,25 @@ def test_a_noun_takes_no_date_of_its_sentence(text: str) -> None:
 def test_words_of_thought_and_titles_of_links_make_no_facts(text: str) -> None:
     """What agents write to each other is full of both."""
     assert facts(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Anna works at Kestrel Freight, has done for six years.", "Anna | works_at | Kestrel Freight from 2020"),
+        ("The outage last night was caused by a full disk.", "outage | caused_by | full disk"),
+        ("payments-gw is down as of 09:40.", "payments-gw | has_status | down from 2026-01-14T09:40"),
+        (
+            "Wanda Lopez, founder of the Barefoot Milers and, since January, physio at Kestrel Freight, is here.",
+            "Wanda Lopez | founded | Barefoot Milers",
+        ),
+    ],
+)
+def test_a_date_is_of_what_it_stands_with(text: str, expected: str) -> None:
+    """Of the clause that lends it, of what follows it between commas, and never of what has no beginning."""
+    assert expected in facts(text)
+
+
+def test_a_day_at_a_firm_is_no_job() -> None:
+    """As in "I was at Kestrel Freight on Tuesday": it says nothing of who works there."""
+    assert not {fact for fact in facts("I was at Kestrel Freight on Tuesday.") if "works_at" in fact}

@@ -70,6 +70,8 @@ def read_message(
 def _remember(readings: list[Reading], session: Session) -> None:
     """What the next messages may refer to: the facts, and their subjects as the likeliest antecedents."""
     for reading in readings:
+        for _, people in reading.groups()[-1:]:
+            session.group = [str(session.turn), *(k.name for k in people)]
         for a in reading.assertions:
             if not a.negated and not a.valid_to:
                 session.remember(a, reading.turn.event_id, reading.speaker.name)

@@ -6,11 +6,13 @@ triple down; `say` decides by the clause's status whether the triple is asserted
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memstream.extractors.context.contrast import either, opposite, turned
 from memstream.extractors.context.dating import dates, lender, trailing
 from memstream.extractors.context.references import Ref, References
+from memstream.extractors.context.roles import Said, said_so_far
 from memstream.extractors.context.session import Known
 from memstream.extractors.context.trace import Trace
 from memstream.extractors.parse.frames import Frame
@@ -65,6 +67,14 @@ class Reading(References):
     pending: dict[str, tuple[Ref, str, Ref]] = field(default_factory=dict)
     proposals: list[Proposal] = field(default_factory=list)
     trace: Trace | None = None
+
+    def so_far(self) -> Iterator[Said]:
+        """What this message said, and the session before it."""
+        return said_so_far(self.session, self.assertions)
+
+    def fixed(self, known: Known) -> bool:
+        """Whether a fact of this message names the entity as it is."""
+        return any(known.entity in (a.subject, a.object) for a in self.assertions)
 
     def listed(self, ref: Ref) -> None:
         """Put a description that takes part in a fact into the session, and mark where it stands."""
@@ -137,7 +147,7 @@ class Reading(References):
     ) -> bool:  # fmt: skip
         """Put a triple down as far as its clause lets it be asserted. Returns whether it was."""
         target = Ref(None, obj) if isinstance(obj, str) else obj
-        if not self._whole(subject, predicate, target):
+        if subject.known is None or not self._whole(subject, predicate, target):
             return False
         no = negated or bool(frame and frame.negated)
         unsure = ""

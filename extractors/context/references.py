@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from memstream.extractors.context.classes import call_by_class, class_noun
+from memstream.extractors.context.groups import coordinated, is_plural, of_names
+from memstream.extractors.context.roles import Said, holder, relative, said_so_far
 from memstream.extractors.context.session import Known, Session, clean
 from memstream.extractors.parse.candidates import Candidate
 from memstream.extractors.parse.frames import IMPLIED, IMPLIED_THIRD, Frame
@@ -15,6 +18,7 @@ from memstream.extractors.text.times import TimeExpression
 from memstream.schemas.extraction import EntityName, Turn
 
 MAX_DOING = 9  # words of what was done
+GROUP_REACH = 2  # turns back
 MAX_OWNERS = 4  # "my sister's husband's friend's dog"
 FIRST = frozenset({"i", "me", "my", "mine", "myself", "im", "i'm"})
 WE = frozenset({"we", "us", "our", "ours", "ourselves"})
@@ -85,8 +89,17 @@ class References:
             for i in range(n.span.start, n.span.end):
                 self.cover[i] = n
         for frame in self.frames:
+            self._class(frame)
             for i in frame.tokens:
                 self.owner[i] = frame
+
+    def _class(self, frame: Frame) -> None:
+        """As in "Pomelo is our project": from now on it is "the project"."""
+        subjects = [self.cover[s] for s in frame.subj if s in self.cover]
+        noun = class_noun(self.tree, frame, self.cover)
+        if noun and len(subjects) == 1 and subjects[0].known is not self.speaker:
+            new = subjects[0].known not in self.earlier and subjects[0].sure < 0.9
+            call_by_class(subjects[0].known, noun, new=new)
 
     def ref(self, i: int, expect: Iterable[str] = (), *, values: bool = False, full: bool = False) -> Ref | None:  # noqa: PLR0911 (one decision after the other)
         """What the phrase at head `i` refers to; None where that can't be said. `values`: a literal will do."""
@@ -103,7 +116,7 @@ class References:
         if word in ("you", "your", "yours") and not self.asserting:
             return self._addressed(i)
         if word in THIRD and tree.pos[i] in ("PRON", "DET", "ADV"):
-            return self._pronoun(i)
+            return self._pronoun(i, tuple(expect))
         if word == "user" and self.turn.role in ("system", "tool"):
             return Ref(self.speaker, "", start=i, end=i + 1)
         i = self._of_name(i)
@@ -145,9 +158,42 @@ class References:
             return Ref(self.speaker, "")
         return None
 
-    def _pronoun(self, i: int) -> Ref | None:
-        view = Session(known=self.earlier)
-        known = view.pronoun(self.tree.lower[i], self._salient(i))
+    def refs(self, i: int, expect: Iterable[str] = (), *, values: bool = False, full: bool = False) -> list[Ref]:
+        """All that the phrase at head `i` refers to: several where it says "they" of people named side by side."""
+        if i >= 0 and is_plural(self.tree, i) and (not expect or "Person" in expect):
+            people = self._group(i)
+            if people:
+                return [Ref(k, "", self.basis(k), i, i + 1) for k in people]
+        ref = self.ref(i, expect, values=values, full=full)
+        return [] if ref is None else [ref]
+
+    def _group(self, i: int) -> list[Known]:
+        """The people who were named side by side last, in this message or in the one before."""
+        here = [people for end, people in self.groups() if end < i]
+        if here:
+            return here[-1]
+        turn, *names = self.session.group or ["-9"]
+        return of_names(names, self.earlier) if int(turn) >= self.session.turn - GROUP_REACH else []
+
+    def groups(self) -> list[tuple[int, list[Known]]]:
+        """The people whom the message names side by side."""
+        heads = {n.span.end - 1: n.known for n in self.named if n.known is not self.speaker}
+        return coordinated(self.tree, heads)
+
+    def so_far(self) -> Iterator[Said]:
+        """What the session said; a reading adds what it has itself."""
+        return said_so_far(self.session, ())
+
+    def fixed(self, known: Known) -> bool:  # noqa: ARG002 (a reading looks at it)
+        """Whether something was said already of an entity as it is, so that its type stays."""
+        return False
+
+    def _pronoun(self, i: int, expect: tuple[str, ...] = ()) -> Ref | None:
+        view = Session(known=[k for k in self.earlier if k is not self.speaker])
+        word = self.tree.lower[i]
+        if word == "there" and expect and "Location" not in expect and "Organization" in expect:
+            view.known = [k for k in view.known if k.type != "Location"]
+        known = view.pronoun(word, [k for k in self._salient(i) if k is not self.speaker])
         if known is None or known is self.speaker:
             return None
         if self.tree.lower[i] in ("he", "him", "his") and known.type == "Person":
@@ -184,7 +230,13 @@ class References:
         return None
 
     def _name(self, n: Named, expect: tuple[str, ...]) -> Ref:
-        if expect and n.known.type not in expect and n.sure < 0.8 and "Person" not in (n.known.type, *expect[:1]):
+        if (
+            expect
+            and n.known.type not in expect
+            and n.sure < 0.8
+            and not self.fixed(n.known)
+            and "Person" not in (n.known.type, *expect[:1])
+        ):
             retyped = self.session.find(n.known.name, expect[0])
             if retyped is None:
                 n.known.type = expect[0]
@@ -212,7 +264,7 @@ class References:
                 return Ref(known, "", used, start, end)
         return self._description(i, start, end, owner, expect)
 
-    def _description(self, i: int, start: int, end: int, owner: int | None, expect: tuple[str, ...]) -> Ref | None:
+    def _description(self, i: int, start: int, end: int, owner: int | None, expect: tuple[str, ...]) -> Ref | None:  # noqa: PLR0911, PLR0912 (one decision after the other)
         """A new entity named by its description: "checkout outage", "user's landlord", "ADR-27 rollout"."""
         tree = self.tree
         lemma = tree.lemma[i]
@@ -226,13 +278,19 @@ class References:
         name = clean(tree.span_text(inner[0], end))
         used: tuple[str, ...] = ()
         person = lemma in lexicon().kin or lemma in lexicon().roles
-        if (person and owner is None) or lemma in lexicon().abstract:
+        if person and owner is None:
+            found = holder(lemma, self.so_far(), self.earlier) if len(inner) == 1 else None
+            return self._told(found, (), start, end)
+        if lemma in lexicon().abstract:
             return None
         if owner is not None:
             whose = self._owner(owner)
             if tree.lower[owner] not in WE:
                 if whose is None or whose.known is None:
                     return None
+                named = self._relative(i, whose.known, whose.used, start, end) if len(inner) == 1 else None
+                if named is not None:
+                    return named
                 name, used = f"{whose.known.name}'s {name}", whose.used
         for k in tree.kids[i]:
             if tree.dep[k] == "prep" and tree.lower[k] == "of":
@@ -254,6 +312,22 @@ class References:
             known = Known(name, kind, lexicon().kin.get(lemma, ("", ""))[1])
             return Ref(known, "", used, start, end, fresh=True)
         return Ref(known, "", used, start, end)
+
+    def _relative(self, i: int, owner: Known, used: tuple[str, ...], start: int, end: int) -> Ref | None:
+        """Who the owner's relative at token i is by name, where that was said."""
+        kin = next((word for word in (self.tree.lemma[i], self.tree.lower[i]) if word in lexicon().kin), "")
+        if not kin or self.tree.tag[i] == "NNS":
+            return None
+        people = [*self.earlier, *(n.known for n in self.named)]
+        return self._told(relative(kin, owner.entity, self.so_far(), people), used, start, end)
+
+    def _told(self, found: tuple[Known, str] | None, used: tuple[str, ...], start: int, end: int) -> Ref | None:
+        """The one whom an event (`found`: who, and by which) told by a role or a kinship."""
+        if found is None:
+            return None
+        known, event = found
+        keys = (*used, *([event] if event else []), *self.basis(known))
+        return Ref(known, "", tuple(dict.fromkeys(keys)), start, end)
 
     def _owner(self, owner: int) -> Ref | None:
         """Whose it is; nobody's where owners of owners never end."""

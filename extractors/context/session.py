@@ -107,6 +107,7 @@ class Session:
     fiction: int = 0
     seen: list[str] = field(default_factory=list)
     last_speaker: str = ""
+    group: list[str] = field(default_factory=list)  # the people named side by side last, behind the turn of it
     language: str = ""  # the one decided last, "" for the default
 
     @classmethod
@@ -128,6 +129,7 @@ class Session:
             seen=raw["s"],
             last_speaker=raw["l"],
             language=raw.get("i", ""),
+            group=raw.get("p", []),
         )
 
     def encode(self) -> bytes:
@@ -147,6 +149,7 @@ class Session:
             else:
                 self.question = None
                 self.last_speaker = ""
+                self.group = []
 
     def _dump(self) -> bytes:
         known = [
@@ -161,6 +164,7 @@ class Session:
                 "v": VERSION, "t": self.turn, "k": known, "g": self.guesses, "f": self.facts, "x": self.fiction,
                 "q": [q.predicate, q.subject, q.event, q.asker] if q else None, "s": self.seen, "l": self.last_speaker,
                 **({"i": self.language} if self.language else {}), **({"w": self.told} if self.told else {}),
+                **({"p": self.group} if self.group else {}),
             }
         )  # fmt: skip
 

@@ -100,6 +100,9 @@ def _arguments(tree: Tree, i: int) -> Frame:
             agents += _objects(tree, k)
         elif dep in ("prep", "dative"):
             _preposition(tree, frame, k)
+        elif dep == "advmod" and tree.lower[k] == "there" and tree.lemma[i] != "be":
+            for name in ("in", "at"):
+                frame.preps.setdefault(name, []).append(k)
         elif dep == "prt":
             frame.particle = tree.lower[k]
         elif dep == "auxpass":

@@ -69,6 +69,7 @@ def _names_of(reading: Reading, i: int) -> list[int]:
             for o in tree.kids[k]:
                 if tree.dep[o] in ("oprd", "dobj", "attr", "npadvmod") and o in reading.cover:
                     out.append(o)
+    out = out or _called(reading, i)
     up = tree.head[i]
     if not out and up != i and up in reading.cover and tree.dep[i] in ("appos", "compound", "nmod", "amod"):
         out = [up]
@@ -81,6 +82,22 @@ def _names_of(reading: Reading, i: int) -> list[int]:
     ):
         out = [reading.cover[i + 1].span.end - 1]
     return out
+
+
+def _called(reading: Reading, i: int) -> list[int]:
+    """As in "my sister is called Ana" and "my sister's name is Ana"."""
+    tree = reading.tree
+    up = tree.head[i]
+    if tree.dep[i] == "poss" and tree.lower[up] == "name" and tree.dep[up] == "nsubj":
+        up, deps = tree.head[up], frozenset({"attr"})
+    elif tree.dep[i] == "nsubjpass" and tree.lower[up] in ("called", "named"):
+        deps = frozenset({"oprd", "dobj", "attr"})
+    else:
+        return []
+    clause = reading.owner.get(up)
+    if clause is None or clause.unsure or clause.negated:
+        return []
+    return [k for k in tree.kids[up] if tree.dep[k] in deps and k in reading.cover]
 
 
 def _kin_owner(reading: Reading, i: int) -> Ref | None:

@@ -76,9 +76,8 @@ def _slot(reading: Reading, frame: Frame, slot: str, types: tuple[str, ...], *, 
         tokens = {"subj": frame.subj, "obj": frame.obj, "attr": frame.attr}[slot]
     refs = []
     for token in dict.fromkeys(tokens):
-        ref = reading.ref(token, types, values=values, full=(values and slot != "obj") or types == ())
-        if ref is not None and not (token == IMPLIED and not types):
-            refs.append(ref)
+        if not (token == IMPLIED and not types):
+            refs += reading.refs(token, types, values=values, full=(values and slot != "obj") or types == ())
     return refs
 
 

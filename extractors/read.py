@@ -23,11 +23,12 @@ from memstream.extractors.rules.patterns import match_frames
 from memstream.extractors.rules.preferences import match_preferences
 from memstream.extractors.rules.structured import match_headed_lists, read_structure
 from memstream.extractors.rules.surface import match_surfaces
+from memstream.extractors.text.code import code_names
 from memstream.extractors.text.identifiers import identify
 from memstream.extractors.text.lexicon import lexicon
 from memstream.extractors.text.textprep import HEAD_CHARS, UNKNOWN
 from memstream.extractors.text.times import find_times
-from memstream.schemas.extraction import Extraction, SameAs, Turn
+from memstream.schemas.extraction import EntityName, EntityType, Extraction, Mention, SameAs, Turn
 
 FICTION_TURNS = 6
 
@@ -57,14 +58,30 @@ def read_message(
         session.question = questions[-1] if questions else None
         remember_guesses(readings[0], session)
     session.last_speaker = speaker.name
+    mentions = [m for r in readings for m in sorted(r.mentions.values(), key=lambda m: (m.start, m.end))]
     return Extraction(
-        mentions=tuple(m for r in readings for m in sorted(r.mentions.values(), key=lambda m: (m.start, m.end))),
+        mentions=(*mentions, *_in_code(turn, session, mentions)),
         assertions=tuple(a for r in readings for a in r.assertions),
         retractions=tuple(x for r in readings for x in r.retractions),
         preferences=tuple(p for r in readings for p in r.preferences),
         same_as=tuple(s for r in readings for s in r.same_as),
         cut=parsed.cut,
     )
+
+
+def _in_code(turn: Turn, session: Session, mentions: list[Mention]) -> list[Mention]:
+    """What the code of a message names beyond doubt: nothing is said of it, and no pronoun means it."""
+    out = []
+    for found in code_names(turn.text[:HEAD_CHARS]):
+        if any(m.start < found.end and found.start < m.end for m in mentions):
+            continue
+        known = session.find(found.name, EntityType.OBJECT)
+        if known is not None and known.name.lower() == found.name.lower():
+            entity, used = known.entity, known.basis(turn.event_id)
+        else:
+            entity, used = EntityName(EntityType.OBJECT, found.name, found.subtype), ()
+        out.append(Mention(entity, turn.text[found.start : found.end], found.start, found.end, used))
+    return out
 
 
 def _remember(readings: list[Reading], session: Session) -> None:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import orjson
 
+from memstream.extractors.text.code import code_parts
+
 HEAD_CHARS = 4_000  # parsed from the start of a text ...
 TAIL_CHARS = 1_000  # ... and from its end; what lies between is not read
 LONG_TOKEN = 100
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.S)
 _URL = re.compile(r"\b(?:https?|ftp|wss?|s3|jdbc|postgres(?:ql)?|redis|amqp)://[^\s<>\"')\]]+", re.I)
 _BLOB = re.compile(rf"[^\s]{{{LONG_TOKEN},}}")
 _TRACE_LINE = re.compile(
@@ -117,8 +118,8 @@ def _at_space(text: str, limit: int) -> int:
 
 
 def _mask(text: str) -> tuple[str, list[tuple[int, int]]]:
-    spans: list[tuple[int, int]] = []
-    for pattern in (_FENCE, _TRACE_LINE, _LOG_LINE, _DIFF_LINE, _BLOB):
+    spans = code_parts(text)
+    for pattern in (_TRACE_LINE, _LOG_LINE, _DIFF_LINE, _BLOB):
         spans += [m.span() for m in pattern.finditer(text)]
     spans += _json_spans(text)
     chars = list(text)

@@ -248,20 +248,22 @@ def read(*messages: str) -> list[Extraction]:
     return extractor().extract([SessionTurns(b"", turns)])[0].extractions
 
 
-def facts(*messages: str) -> set[str]:
-    """All that a session says, as text."""
+def facts(*messages: str, rules_only: bool = False) -> set[str]:
+    """All that a session says, as text; without what only the model of relations saw, if so wanted."""
     return {
         f"{'not ' if a.negated else ''}{a.subject.name} | {a.predicate} | "
         f"{a.object.name if isinstance(a.object, EntityName) else a.object}"
         for extraction in read(*messages)
         for a in extraction.assertions
+        if not (rules_only and a.rule == "model")
     }
 
 
 @pytest.mark.parametrize(("kind", "messages", "expected"), TABLE, ids=[f"{row[0]}: {row[1][-1]}" for row in TABLE])
 def test_whom_a_session_means(kind: str, messages: list[str], expected: set[str]) -> None:
-    """What is referred to is the one that was named, and nothing else is said."""
-    assert facts(*messages) == expected, kind
+    """What is referred to is the one that was named, and no rule says anything else."""
+    assert expected <= facts(*messages), kind
+    assert facts(*messages, rules_only=True) <= expected, kind
 
 
 @pytest.mark.parametrize(("messages", "expected"), UNTOLD)

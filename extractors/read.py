@@ -92,7 +92,7 @@ def _remember(readings: list[Reading], session: Session) -> None:
         for a in reading.assertions:
             if not a.negated and not a.valid_to:
                 session.remember(a, reading.turn.event_id, reading.speaker.name)
-            for known in [k for k in session.known if k.name == a.subject.name and k.type == a.subject.type.value]:
+            for known in [k for k in session.known if k.name == a.subject.name]:
                 if known is not reading.speaker:
                     session.known.remove(known)
                     session.known.append(known)

@@ -72,10 +72,6 @@ class Reading(References):
         """What this message said, and the session before it."""
         return said_so_far(self.session, self.assertions)
 
-    def fixed(self, known: Known) -> bool:
-        """Whether a fact of this message names the entity as it is."""
-        return any(known.entity in (a.subject, a.object) for a in self.assertions)
-
     def listed(self, ref: Ref) -> None:
         """Put a description that takes part in a fact into the session, and mark where it stands."""
         known = ref.known

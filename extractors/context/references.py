@@ -184,10 +184,6 @@ class References:
         """What the session said; a reading adds what it has itself."""
         return said_so_far(self.session, ())
 
-    def fixed(self, known: Known) -> bool:  # noqa: ARG002 (a reading looks at it)
-        """Whether something was said already of an entity as it is, so that its type stays."""
-        return False
-
     def _pronoun(self, i: int, expect: tuple[str, ...] = ()) -> Ref | None:
         view = Session(known=[k for k in self.earlier if k is not self.speaker])
         word = self.tree.lower[i]
@@ -230,13 +226,7 @@ class References:
         return None
 
     def _name(self, n: Named, expect: tuple[str, ...]) -> Ref:
-        if (
-            expect
-            and n.known.type not in expect
-            and n.sure < 0.8
-            and not self.fixed(n.known)
-            and "Person" not in (n.known.type, *expect[:1])
-        ):
+        if expect and n.known.type not in expect and n.sure < 0.8 and "Person" not in (n.known.type, *expect[:1]):
             retyped = self.session.find(n.known.name, expect[0])
             if retyped is None:
                 n.known.type = expect[0]

@@ -1,12 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test properties fuzz chaos lint bench gold train resolution up down types
+.PHONY: help install demo test properties fuzz chaos lint bench gold train held-out resolution up down types
 
 # Annotated dialogues and recorded runs, which are kept beside the project.
 export MEMSTREAM_SHARED ?= $(abspath ../shared)
 BIN := .venv/bin
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## make .venv and install Memstream into it, for work on it
 	@deploy/install.sh
@@ -43,6 +43,12 @@ train: install ## fit the models that ship to the annotated dialogues, and score
 	@$(BIN)/python -m memstream.extractors.fit.train_entities $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
 	@$(BIN)/python -m memstream.extractors.fit.train_relations $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
 	@$(MAKE) --no-print-directory gold
+
+held-out: install ## fit to most of the dialogues and score on the rest: how a change is judged (six minutes)
+	@test -d $(MEMSTREAM_SHARED)/gold || { echo "No dialogues in $(MEMSTREAM_SHARED)/gold: set MEMSTREAM_SHARED." >&2; exit 1; }
+	@mkdir -p build
+	@$(BIN)/python -m memstream.extractors.fit.held_out build $(MEMSTREAM_SHARED)/gold/train.jsonl training/dialogues.jsonl
+	@$(BIN)/python $(MEMSTREAM_SHARED)/gold/score.py build/held-out.gold.jsonl build/held-out.jsonl $(ARGS)
 
 gold: install ## score extraction against the annotated dialogues
 	@test -d $(MEMSTREAM_SHARED)/gold || { echo "No dialogues in $(MEMSTREAM_SHARED)/gold: set MEMSTREAM_SHARED." >&2; exit 1; }

@@ -149,17 +149,23 @@ def halves(rows: list[Row]) -> tuple[list[Row], list[Row]]:
     return parts
 
 
-def _entities(rows: list[Row]) -> EntityModel:
+def entities_of(rows: list[Row]) -> EntityModel:
+    """An entity model fitted to these dialogues."""
     sparse_weights, vectors = fit_entities(*entity_samples(rows))
     return EntityModel(sparse_weights, vectors)
+
+
+def all_samples(rows: list[Row]) -> list[Sample]:
+    """The pairs of all dialogues, each read by an entity model that has not seen it, and the catalogue's examples."""
+    a, b = halves(rows)
+    other = entities_of(b)
+    return samples(a, other) + samples(b, entities_of(a)) + plain_samples(other)
 
 
 def main(files: list[str]) -> None:
     """Read, fit, write."""
     rows = dialogues(files)
-    a, b = halves(rows)
-    other = _entities(b)
-    found = samples(a, other) + samples(b, _entities(a)) + plain_samples(other)
+    found = all_samples(rows)
     out = Path(__file__).parents[1] / "data" / "relations.npz"
     np.savez_compressed(out, **fit(found))  # type: ignore[arg-type]
     related = sum(s.label != NONE for s in found)

@@ -14,7 +14,7 @@ from memstream.extractors.context.reading import OWN_RULE, Proposal, Reading
 from memstream.extractors.context.references import Ref
 from memstream.extractors.models.arguments import TOPIC, Argument
 from memstream.extractors.models.relation_features import features
-from memstream.extractors.models.relation_model import Scores, relation_model
+from memstream.extractors.models.relation_model import RelationModel, Scores, relation_model
 from memstream.extractors.models.relations import Pair, pairs
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName, ExtractedAssertion
@@ -31,26 +31,27 @@ OF_CLAUSES = frozenset({"located_in"})
 MOST_OWNERS = 1  # "user's sister"
 
 
-def judge(reading: Reading) -> None:
-    """Take back what the model does not believe, and put down what only it sees."""
+def judge(reading: Reading, model: RelationModel | None = None) -> None:
+    """Take back what the model does not believe, and put down what only it sees; by default the model that ships."""
     if not reading.asserting or not reading.turn.asserts:
         return
     judged = judged_pairs(reading)
     if not judged:
         return
-    scores = relation_model().scores([features(reading, pair, proposals) for pair, proposals in judged])
-    _take_back(reading, judged, scores)
-    _add(reading, judged, scores)
+    model = model or relation_model()
+    scores = model.scores([features(reading, pair, proposals) for pair, proposals in judged])
+    _take_back(reading, judged, scores, model)
+    _add(reading, judged, scores, model)
 
 
-def _take_back(reading: Reading, judged: list[Judged], scores: Scores) -> None:
+def _take_back(reading: Reading, judged: list[Judged], scores: Scores, model: RelationModel) -> None:
     """Drop each triple that the model gives less than KEEP wherever it was said, and what it would have retracted."""
     kept: set[Triple] = set()
     doubted: set[Triple] = set()
     for (_, proposals), score in zip(judged, scores, strict=True):
         for one in proposals:
             if one.assertion is not None:
-                sure = None if one.rule.startswith(OWN_RULE) else relation_model().of(score, one.predicate)
+                sure = None if one.rule.startswith(OWN_RULE) else model.of(score, one.predicate)
                 (kept if sure is None or sure >= KEEP else doubted).add(_triple(one.assertion))
     dropped = doubted - kept
     if not dropped:
@@ -67,11 +68,11 @@ def _take_back(reading: Reading, judged: list[Judged], scores: Scores) -> None:
         ]
 
 
-def _add(reading: Reading, judged: list[Judged], scores: Scores) -> None:
+def _add(reading: Reading, judged: list[Judged], scores: Scores, model: RelationModel) -> None:
     for (pair, proposals), score in zip(judged, scores, strict=True):
         if reading.quoted[pair.object.head] or any(one.assertion is not None for one in proposals):
             continue
-        predicate, sure = relation_model().best(score, pair.kinds)
+        predicate, sure = model.best(score, pair.kinds)
         clause = reading.owner.get(pair.object.head)
         if clause is None and predicate in OF_CLAUSES:
             continue

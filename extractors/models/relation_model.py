@@ -6,7 +6,9 @@ The weights are sparse: a table leads from a feature's bucket to its row, row 0 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,19 +57,23 @@ class RelationModel:
         return self.classes[i], float(score[i])
 
 
+def model_of(stored: Mapping[str, npt.NDArray[Any]]) -> RelationModel:
+    """The model of what `fit.train_relations.fit` gives. Raises KeyError or ValueError where it is broken."""
+    rows = np.zeros(BUCKETS, dtype=np.int32)
+    rows[stored["buckets"]] = np.arange(1, len(stored["buckets"]) + 1)
+    weights = np.vstack([np.zeros((1, stored["weights"].shape[1])), stored["weights"]]).astype(np.float32)
+    classes = [str(name) for name in stored["classes"]]
+    allowed: dict[str, list[int]] = {}
+    for kinds, i in zip(stored["kinds"], stored["kind_classes"], strict=True):
+        allowed.setdefault(str(kinds), []).append(int(i))
+    return RelationModel(rows, weights, classes, allowed)
+
+
 @functools.cache
 def relation_model() -> RelationModel:
     """The model that ships with Memstream, loaded once per process. Raises ModelBroken where its file is broken."""
     with (resources.files("memstream.extractors") / "data" / FILE).open("rb") as f:
         try:
-            stored = np.load(f)
-            rows = np.zeros(BUCKETS, dtype=np.int32)
-            rows[stored["buckets"]] = np.arange(1, len(stored["buckets"]) + 1)
-            weights = np.vstack([np.zeros((1, stored["weights"].shape[1])), stored["weights"]]).astype(np.float32)
-            classes = [str(name) for name in stored["classes"]]
-            allowed: dict[str, list[int]] = {}
-            for kinds, i in zip(stored["kinds"], stored["kind_classes"], strict=True):
-                allowed.setdefault(str(kinds), []).append(int(i))
+            return model_of(np.load(f))
         except (KeyError, ValueError) as error:
             raise ModelBroken(f"the model of relations, {FILE}, can't be read: {error}; reinstall memstream") from error
-    return RelationModel(rows, weights, classes, allowed)

@@ -66,7 +66,7 @@ def samples(rows: list[dict[str, Any]]) -> tuple[list[npt.NDArray[np.int32]], Fl
 def fit(ids: list[npt.NDArray[np.int32]], vectors: Float, classes: npt.NDArray[np.int64]) -> tuple[Float, Float]:
     """Weights of the hashed features and of the vectors."""
     blocks = [
-        Block(hashed_matrix([np.unique(row) for row in ids], BUCKETS), RATE, L2_SPARSE),
+        Block(hashed_matrix(ids, BUCKETS), RATE, L2_SPARSE),
         Block(vectors, RATE / 10, L2_DENSE, float(vectors.std() or 1)),
     ]
     sparse, dense_weights = softmax_regression(blocks, classes, len(CLASSES), STEPS)

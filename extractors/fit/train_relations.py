@@ -30,7 +30,7 @@ from memstream.extractors.models.arguments import TOPIC
 from memstream.extractors.models.entity_model import EntityModel
 from memstream.extractors.models.hashing import hashed
 from memstream.extractors.models.judge import judged_pairs
-from memstream.extractors.models.relation_features import features
+from memstream.extractors.models.relation_features import Features
 from memstream.extractors.models.relation_model import BUCKETS, NONE
 from memstream.extractors.models.relations import Pair
 from memstream.extractors.spacy_extractor import SpacyExtractor
@@ -75,7 +75,7 @@ def samples(rows: list[Row], entities: EntityModel) -> list[Sample]:
 
 def _of_reading(dialogue: str, reading: Reading, gold: Gold) -> Iterator[Sample]:
     """Each fact counts where it stands closest together, and where a rule said it; farther repeats are left out."""
-    found = judged_pairs(reading)
+    found, features = judged_pairs(reading), Features(reading)
     labels: dict[int, str] = {}
     repeats: set[int] = set()
     for fact in gold.facts_of(reading.turn.event_id):
@@ -92,7 +92,7 @@ def _of_reading(dialogue: str, reading: Reading, gold: Gold) -> Iterator[Sample]
                 repeats.add(i)
     for i, (pair, proposals) in enumerate(found):
         if i in labels or i not in repeats:
-            names = np.unique(hashed(features(reading, pair, proposals), BUCKETS))
+            names = hashed(features.of(pair, proposals), BUCKETS)
             yield Sample(dialogue, names, pair.kinds, labels.get(i, NONE))
 
 
@@ -104,10 +104,11 @@ def plain_samples(entities: EntityModel) -> list[Sample]:
             name = f"{predicate.name}-{number}"
 
             def take(reading: Reading, wanted: str = predicate.name, name: str = name) -> None:
+                features = Features(reading)
                 for pair, proposals in judged_pairs(reading):
                     said = {p.predicate for p in proposals if p.assertion is not None}
                     if said <= {wanted}:
-                        found = np.unique(hashed(features(reading, pair, proposals), BUCKETS))
+                        found = hashed(features.of(pair, proposals), BUCKETS)
                         out.append(Sample(name, found, pair.kinds, wanted if said else NONE))
 
             turn = Turn("m1", "user", "user", example.text, datetime(2026, 1, 14, tzinfo=UTC))

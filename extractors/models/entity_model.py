@@ -89,7 +89,7 @@ class EntityModel:
         out = []
         for c in found:
             scores = (
-                self._sparse[np.unique(hashed(features(tree, c, lower_case), BUCKETS))].sum(axis=0)
+                self._sparse[hashed(features(tree, c, lower_case), BUCKETS)].sum(axis=0)
                 + dense(tree, c) @ self._vectors
             )
             scores[0] -= NONE_BIAS

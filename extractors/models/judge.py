@@ -13,7 +13,7 @@ from collections.abc import Callable
 from memstream.extractors.context.reading import OWN_RULE, Proposal, Reading
 from memstream.extractors.context.references import Ref
 from memstream.extractors.models.arguments import TOPIC, Argument
-from memstream.extractors.models.relation_features import features
+from memstream.extractors.models.relation_features import Features
 from memstream.extractors.models.relation_model import RelationModel, Scores, relation_model
 from memstream.extractors.models.relations import Pair, pairs
 from memstream.schemas.catalogue import catalogue
@@ -35,11 +35,12 @@ def judge(reading: Reading, model: RelationModel | None = None) -> None:
     """Take back what the model does not believe, and put down what only it sees; by default the model that ships."""
     if not reading.asserting or not reading.turn.asserts:
         return
-    judged = judged_pairs(reading)
+    model = model or relation_model()
+    judged = [(pair, proposals) for pair, proposals in judged_pairs(reading) if proposals or model.relates(pair.kinds)]
     if not judged:
         return
-    model = model or relation_model()
-    scores = model.scores([features(reading, pair, proposals) for pair, proposals in judged])
+    features = Features(reading)
+    scores = model.scores([features.of(pair, proposals) for pair, proposals in judged])
     _take_back(reading, judged, scores, model)
     _add(reading, judged, scores, model)
 

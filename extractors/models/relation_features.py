@@ -23,16 +23,45 @@ _DOUBTFUL = words("if would unless whether maybe")
 _TELLING = words("det poss prep appos relcl acl neg case nummod")
 
 
-def features(reading: Reading, pair: Pair, proposals: Sequence[Proposal]) -> list[str]:
-    """The features of a pair; `proposals` are what the rules said of it."""
-    tree, s, o = reading.tree, pair.subject, pair.object
-    out = ["bias", f"k={pair.kinds}", f"how={s.how}>{o.how}", f"k={pair.kinds},how={s.how}>{o.how}", f"sk={s.kind}"]
-    out += _of_proposals(proposals)
-    out += _of_object(tree, o)
-    out += _of_clause(reading, s, o)
-    if s.head == TOPIC:
-        return out + _of_topic(tree, pair)
-    return out + _of_subject(tree, pair) + _of_words_between(reading, pair) + _of_path(tree, pair)
+class Features:
+    """The features of the pairs of one reading; what depends on one argument alone is made once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._objects: dict[int, list[str]] = {}
+        self._subjects: dict[int, list[str]] = {}
+        self._sentences: dict[int, list[str]] = {}
+
+    def of(self, pair: Pair, proposals: Sequence[Proposal]) -> list[str]:
+        """The features of a pair; `proposals` are what the rules said of it."""
+        reading, s, o = self._reading, pair.subject, pair.object
+        tree = reading.tree
+        out = ["bias", f"k={pair.kinds}", f"how={s.how}>{o.how}", f"k={pair.kinds},how={s.how}>{o.how}", f"sk={s.kind}"]
+        out += _of_proposals(proposals)
+        out += self._of_object(o)
+        out += self._of_sentence(o.head)
+        out += _of_clause(reading, s, o)
+        if s.head == TOPIC:
+            return out + _of_topic(tree, pair)
+        return out + self._of_subject(pair) + _of_words_between(reading, pair) + _of_path(tree, pair)
+
+    def _of_object(self, o: Argument) -> list[str]:
+        if o.head not in self._objects:
+            self._objects[o.head] = _of_object(self._reading.tree, o)
+        return self._objects[o.head]
+
+    def _of_subject(self, pair: Pair) -> list[str]:
+        s, o, tree = pair.subject, pair.object, self._reading.tree
+        if s.head not in self._subjects:
+            self._subjects[s.head] = _of_subject(tree, s)
+        after = tree.lower[s.end] if s.end < tree.sentences[tree.sent[s.head]][1] else "</s>"
+        return [*self._subjects[s.head], f"sa={after},ob={tree.lower[o.start - 1] if o.start else '<s>'}"]
+
+    def _of_sentence(self, head: int) -> list[str]:
+        number = self._reading.tree.sent[head]
+        if number not in self._sentences:
+            self._sentences[number] = _of_sentence(self._reading.tree, number)
+        return self._sentences[number]
 
 
 def _of_proposals(proposals: Sequence[Proposal]) -> list[str]:
@@ -58,18 +87,22 @@ def _of_object(tree: Tree, o: Argument) -> list[str]:
     ]  # fmt: skip
 
 
-def _of_clause(reading: Reading, s: Argument, o: Argument) -> list[str]:
-    tree = reading.tree
-    a, b = tree.sentences[tree.sent[o.head]]
+def _of_sentence(tree: Tree, number: int) -> list[str]:
+    a, b = tree.sentences[number]
     out = [f"q={any(word.startswith('?') for word in tree.words[a:b])}", f"asked={tree.lower[a]}"]
-    if any(word in lexicon().hedges or word in _DOUBTFUL for word in tree.lower[a:b]):
+    hedges = lexicon().hedges
+    if any(word in hedges or word in _DOUBTFUL for word in tree.lower[a:b]):
         out.append("hedge")
+    return out
+
+
+def _of_clause(reading: Reading, s: Argument, o: Argument) -> list[str]:
     frame = reading.owner.get(o.head)
     if frame is None:
-        return [*out, "noframe"]
+        return ["noframe"]
     roles = f"{_role(frame, s.head)}>{_role(frame, o.head)}"
     return [
-        *out, f"v={frame.lemma}{'+' + frame.particle if frame.particle else ''}", f"vu={frame.unsure}",
+        f"v={frame.lemma}{'+' + frame.particle if frame.particle else ''}", f"vu={frame.unsure}",
         f"vn={frame.negated}", f"vf={frame.future}", f"ok={o.kind},v={frame.lemma}", f"vpass={frame.passive}",
         f"role={roles}", f"v={frame.lemma},role={roles}",
     ]  # fmt: skip
@@ -82,16 +115,13 @@ def _of_topic(tree: Tree, pair: Pair) -> list[str]:
     return out + [f"w={tree.lemma[i]}" for i in range(max(start, o.start - 5), o.start)]
 
 
-def _of_subject(tree: Tree, pair: Pair) -> list[str]:
-    s, o = pair.subject, pair.object
+def _of_subject(tree: Tree, s: Argument) -> list[str]:
     a, b = tree.sentences[tree.sent[s.head]]
     before = tree.lower[s.start - 1] if s.start > a else "<s>"
     after = tree.lower[s.end] if s.end < b else "</s>"
-    before_object = tree.lower[o.start - 1] if o.start else "<s>"
     return [
         f"s={tree.lemma[s.head] if s.how != 'name' else 'NAME'}", f"sdep={tree.dep[s.head]}",
-        f"sup={tree.lemma[tree.head[s.head]]}", f"sb={before}", f"sa={after}", f"sa={after},ob={before_object}",
-        *_flags("s", tree, s.head),
+        f"sup={tree.lemma[tree.head[s.head]]}", f"sb={before}", f"sa={after}", *_flags("s", tree, s.head),
     ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class RelationModel:
 
     def scores(self, named: list[list[str]]) -> Scores:
         """Probabilities of shape [pairs, classes], rounded so that no last bit decides."""
-        out = np.stack([self._weights[self._rows[np.unique(hashed(names, BUCKETS))]].sum(axis=0) for names in named])
+        out = np.stack([self._weights[self._rows[hashed(names, BUCKETS)]].sum(axis=0) for names in named])
         out = np.exp(out - out.max(axis=1, keepdims=True))
         return np.asarray(np.round(out / out.sum(axis=1, keepdims=True), 4), dtype=np.float32)
 
@@ -47,6 +47,10 @@ class RelationModel:
         """The probability of a predicate; None for one that the model does not know."""
         i = self._index.get(predicate)
         return None if i is None else float(score[i])
+
+    def relates(self, kinds: str) -> bool:
+        """Whether a pair of these kinds may stand in any relation."""
+        return kinds in self._allowed
 
     def best(self, score: Scores, kinds: str) -> tuple[str, float]:
         """The likeliest relation of a pair of these kinds and its probability; (NONE, 0) where none may be."""

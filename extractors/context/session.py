@@ -334,7 +334,8 @@ def _part_of(short: list[str], long: list[str], kind: str) -> bool:
     if not short or len(short) >= len(long) or "'s" in " ".join(long):
         return False
     if kind == "Person":
-        return short == long[: len(short)] or (short == long[-len(short) :] and len(short[-1]) > 2)
+        # a surname, or a name from its first word on: "Peter Hale" is not "Tom Peter Hale"
+        return short == long[: len(short)] or (len(short) == 1 and short[0] == long[-1] and len(short[0]) > 2)
     if kind in ("Organization", "Object"):
         return short == long[: len(short)] and len(short[0]) > 2
     return False

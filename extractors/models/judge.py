@@ -27,6 +27,9 @@ Triple = tuple[EntityName, str, EntityName | str]
 KEEP = 0.05
 ADD = 0.4
 # "Dojos in New York" outside a clause is a title or a search far more often than a statement
+# what is pasted is written otherwise than the talk that the model was fitted to
+PASTED = 1500  # characters
+ADD_TO_PASTED = 0.75
 OF_CLAUSES = frozenset({"located_in"})
 MOST_OWNERS = 1  # "user's sister"
 
@@ -70,6 +73,7 @@ def _take_back(reading: Reading, judged: list[Judged], scores: Scores, model: Re
 
 
 def _add(reading: Reading, judged: list[Judged], scores: Scores, model: RelationModel) -> None:
+    least = ADD if len(reading.turn.text) < PASTED else ADD_TO_PASTED
     for (pair, proposals), score in zip(judged, scores, strict=True):
         if reading.quoted[pair.object.head] or any(one.assertion is not None for one in proposals):
             continue
@@ -78,7 +82,7 @@ def _add(reading: Reading, judged: list[Judged], scores: Scores, model: Relation
         if clause is None and predicate in OF_CLAUSES:
             continue
         if (
-            sure >= ADD
+            sure >= least
             and _fits(pair, predicate)
             and not _said(reading, pair)
             and not _filled(reading, pair, predicate)

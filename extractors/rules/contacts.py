@@ -67,6 +67,9 @@ def _segment(text: str, position: int) -> int:
     return begin
 
 
+_STREETS = words("dr rd st ave blvd ln trail street road avenue lane drive boulevard")
+
+
 def _holder(reading: Reading, position: int) -> Ref | None:
     """The last person named before it in the same line or sentence; the speaker for "me" and "my"."""
     tree = reading.tree
@@ -81,8 +84,11 @@ def _holder(reading: Reading, position: int) -> Ref | None:
             near = tree.lower[i + 1 : i + 3]
             if tree.lower[i] in ("my", "mine") or any(w in (":", "at", "on", "is", "=", "via") for w in near):
                 best = Ref(reading.speaker, "")
-        elif i in reading.cover and reading.cover[i].known.type in ("Person", "Organization"):
-            best = reading.ref(i)
+        elif i in reading.cover:
+            known = reading.cover[i].known
+            address = known.name.rsplit(" ", 1)[-1].lower().rstrip(".") in _STREETS
+            # the last name before a number is whose it is, and a street or a town has none
+            best = reading.ref(i) if known.type in ("Person", "Organization") and not address else None
         elif tree.lower[i] in ("he", "she", "her", "his", "him"):
             best = reading.ref(i) or best
     return best
@@ -130,6 +136,14 @@ def _piece_end(reading: Reading, start: int) -> int:
     return end
 
 
+def _in_list(reading: Reading, start: int, end: int) -> bool:
+    """Whether name and firm stand in a list of names, as authors do, which says nothing of who works where."""
+    tree = reading.tree
+    before = [n for n in reading.named if n.span.end == start - 1 and tree.words[start - 1] == ","]
+    after = [n for n in reading.named if n.span.start == end + 1 and end < len(tree) and tree.words[end] == ","]
+    return bool(before or after)
+
+
 def _fragment(reading: Reading, n: Named, start: int, end: int) -> bool:
     """One piece about a person: a role, an employer where no verb is near, or an age or number to pass over."""
     tree = reading.tree
@@ -148,7 +162,7 @@ def _fragment(reading: Reading, n: Named, start: int, end: int) -> bool:
         and inside[0].known.type == "Organization"
     ):
         verbless = not any(f.subj or f.obj for f in reading.frames if tree.sent[f.head] == tree.sent[start])
-        if verbless and not is_team(inside[0].known.name):
+        if verbless and not is_team(inside[0].known.name) and not _in_list(reading, n.span.start, end):
             reading.say(
                 person,
                 "works_at",

@@ -25,7 +25,7 @@ Triple = tuple[EntityName, str, EntityName | str]
 
 # chosen on dialogues that the model was not fitted to: docs/extraction.md
 KEEP = 0.05
-ADD = 0.4
+ADD = 0.45
 # "Dojos in New York" outside a clause is a title or a search far more often than a statement
 # what is pasted is written otherwise than the talk that the model was fitted to
 PASTED = 1500  # characters

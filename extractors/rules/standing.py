@@ -118,15 +118,19 @@ def _of_segment(
         if m is not None:
             yield Polarity.PREFER, m["a"], m["b"]
             return
-    told = list(_YES_NO.finditer(said))
-    if told and (of_one or len({m["w"].lower() for m in told}) > 1):
+    told = list(_YES_NO.finditer(said)) if in_notes else []
+    if told:
         for m in told:
             yield Polarity.LIKE if m["w"].lower() == "yes" else Polarity.DISLIKE, m["a"], None
     elif (m := _QUOTED.match(said)) and in_notes:
         yield Polarity.DISLIKE, m["a"], None
     elif m := _NO_TO.match(said):
         yield Polarity.DISLIKE if m["w"].lower() == "no" else Polarity.LIKE, m["a"], None
-    elif (m := _NEVER.match(said)) and (of_one or _is_final(said)) and not _is_named(reading, m["a"]):
+    elif (
+        (m := _NEVER.match(said))
+        and (in_notes or _is_final(reading, said, m["a"], token))
+        and not _is_named(reading, m["a"])
+    ):
         yield Polarity.DISLIKE, m["a"], None
     elif of_one and (m := _LAST.search(said)) and _named_thing(m["a"]):
         yield Polarity.DISLIKE if m["w"].lower() == "never" else Polarity.PREFER, m["a"], None
@@ -138,9 +142,11 @@ def _is_person(reading: Reading, what: str) -> bool:
     return any(n.known.type == "Person" and n.known.name.lower() == what.lower() for n in reading.named)
 
 
-def _is_final(said: str) -> bool:
-    """Whether it says so by more than a "no" after a comma, which denies far more often."""
-    return not re.search(r",\s+no$", said, re.I) or said.lower().startswith(("anything", "everything"))
+def _is_final(reading: Reading, said: str, what: str, token: int) -> bool:
+    """Whether it is plainly about things: "footnotes? never", "anything with a flute, no"; a "no" alone denies."""
+    if what.lower().startswith(("anything", "everything")):
+        return True
+    return re.search(r"\bnever(?: again)?$", said, re.I) is not None and _names_a_thing(reading, what, token)
 
 
 def _is_named(reading: Reading, what: str) -> bool:

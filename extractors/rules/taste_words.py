@@ -87,11 +87,6 @@ IDIOMS: tuple[tuple[re.Pattern[str], Polarity], ...] = tuple(
         (r"swear\s+by\b", LIKE),
         (r"never wants\b", DISLIKE),
         (r"(?:has|have|['’]ve)\s+a (?:horror|hatred|loathing) of\b", DISLIKE),
-        (
-            r"(?:['’]s|is|am|['’]m|been)\s+off\b(?=\s+(?!work|sick|to\b|on\b|the\b|duty|today|tomorrow|until|till|for\b|since|"
-            r"by\b|now|again|limits|in\b|at\b|with\b|and\b|school|ill\b|\d|mon|tue|wed|thu|fri|sat|sun|this|next|all\b|a\b)[a-z])",
-            DISLIKE,
-        ),
         (r"(?:please |pls )?stop (?:suggesting|recommending|sending)(?: me| us)?\b", DISLIKE),
         (
             r"(?<=i)(?:['’]?m| am)\s+(?:so |totally |completely )?over\b(?=\s+(?!\d|the moon|here|there|it\b))",

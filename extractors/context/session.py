@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from memstream.extractors.text.lexicon import words
 from memstream.extractors.text.names import alike_by_form, fuller, gender_of_title, kept_name, titled
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion
 
@@ -329,13 +330,21 @@ def _plain(text: str) -> str:
     return plain.removeprefix("@") or plain
 
 
+_PARTICLES = words(
+    "de da do dos das del della der den di du el la le las van von bin ibn al af av zu zur ter ten te wa ap ben mac"
+)
+
+
 def _part_of(short: list[str], long: list[str], kind: str) -> bool:
     """Whether one name begins or ends the other: "Tom" in "Tom Hale", but never "Archive" in "Nimbus Archive"."""
     if not short or len(short) >= len(long) or "'s" in " ".join(long):
         return False
     if kind == "Person":
         # a surname, or a name from its first word on: "Peter Hale" is not "Tom Peter Hale"
-        return short == long[: len(short)] or (len(short) == 1 and short[0] == long[-1] and len(short[0]) > 2)
+        if short == long[: len(short)]:
+            return True
+        surname = short == long[-len(short) :] and len(short[-1]) > 2
+        return surname and all(word in _PARTICLES for word in short[:-1])
     if kind in ("Organization", "Object"):
         return short == long[: len(short)] and len(short[0]) > 2
     return False

@@ -40,6 +40,14 @@ UNDATED = words(
     sibling_of knows nephew_of niece_of aunt_of uncle_of grandmother_of grandfather_of allergic_to has_name has_timezone
     """
 )
+_MOVING = words("move push shift postpone reschedule delay bring change put")
+
+
+def _begins(predicate: str, frame: Frame | None) -> bool:
+    """Whether a date of the clause may be when it began to hold; what is moved has its new date since it was moved."""
+    return predicate not in UNDATED or (
+        predicate in ("scheduled_for", "has_deadline") and frame is not None and frame.lemma in _MOVING
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class Reading(References):
     ) -> bool:  # fmt: skip
         """Put a triple down as far as its clause lets it be asserted. Returns whether it was."""
         target = Ref(None, obj) if isinstance(obj, str) else obj
-        if subject.known is None or not self._whole(subject, predicate, target):
+        if subject.known is None or not self._whole(subject, predicate, target) or self._is_date(target):
             return False
         no = negated or bool(frame and frame.negated)
         unsure = ""
@@ -159,7 +167,7 @@ class Reading(References):
             return False
         if ended:
             no = not no
-        since, until = self.dates(frame, at) if dated and (no or predicate not in UNDATED) else (None, None)
+        since, until = self.dates(frame, at) if dated and (no or _begins(predicate, frame)) else (None, None)
         if no and not since and until:
             since, until = until, None
         if frame and frame.used_to and not no and not until:
@@ -178,6 +186,13 @@ class Reading(References):
         if not no and not ended and frame is not None:
             self._opposites(subject, predicate, target, rule)
         return True
+
+    def _is_date(self, target: Ref) -> bool:
+        """Whether an entity stands where a date does: "the 25th" is no street."""
+        if target.known is None or not target.start < target.end:
+            return False
+        start, end = self.tree.at[target.start], self.tree.end_of(target.end - 1)
+        return any(t.start <= start and end <= t.end for t in self.times)
 
     @staticmethod
     def _whole(subject: Ref, predicate: str, target: Ref) -> bool:

@@ -23,9 +23,9 @@ from memstream.extractors.parse.pipeline import parse
 from memstream.extractors.parse.tree import tree_of
 from memstream.extractors.text.textprep import prepare
 
-STEPS = 100
+STEPS = 120
 RATE = 0.05
-L2_SPARSE = 3e-4
+L2_SPARSE = 1e-4
 L2_DENSE = 1e-2
 
 

@@ -65,6 +65,8 @@ def frames(tree: Tree, quoted: list[bool]) -> list[Frame]:
 
 
 def _is_predicate(tree: Tree, i: int) -> bool:
+    if tree.words[i][0].isdigit():
+        return False  # "bumped to 0.9.8 the day before yesterday": no verb, whatever the parser says
     if tree.pos[i] == "VERB":
         return tree.dep[i] not in ("aux", "auxpass", "amod", "compound") or (
             tree.dep[i] == "amod" and any(tree.dep[k] in ("prep", "agent") for k in tree.kids[i])

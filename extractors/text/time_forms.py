@@ -119,7 +119,7 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )  # fmt: skip
 LEAD = re.compile(
     r"(?:^|[\s(,;:—–-])(?P<p>as of|as from|starting|effective|ever since|since|from|until|till|til|up to|through"
-    r"|by|before"
+    r"|by|before|to"
     r"|no later than|on|in|at|during|around|about|due|after|for|of|back in|the)\s+"
     r"(?:(?:the\s+)?(?:early|late|mid|(?:beginning|start|end|middle)\s+of)[\s-]+)?$",
     re.I,

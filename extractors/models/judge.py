@@ -79,18 +79,29 @@ def _add(reading: Reading, judged: list[Judged], scores: Scores, model: Relation
             continue
         predicate, sure = model.best(score, pair.kinds)
         clause = reading.owner.get(pair.object.head)
+        if clause is not None and clause.told_by == pair.subject.head:
+            continue  # "Tom says Ana works at Castellan" tells nothing of Tom
         if clause is None and predicate in OF_CLAUSES:
             continue
         if (
             sure >= least
             and _fits(pair, predicate)
             and not _said(reading, pair)
+            and not _owner_alone(reading, pair, predicate)
             and not _filled(reading, pair, predicate)
         ):
             reading.say(
                 pair.subject.ref, predicate, pair.object.ref, clause, at=pair.object.head, rule="model",
                 confidence=round(sure, 2),
             )  # fmt: skip
+
+
+def _owner_alone(reading: Reading, pair: Pair, predicate: str) -> bool:
+    """Whether it is said of someone's manager or brother, and the pair has their "my": "my manager lives in Porto"."""
+    if pair.subject.head == TOPIC or reading.tree.dep[pair.subject.head] != "poss":
+        return False
+    target = pair.object.ref.term
+    return any(a.predicate == predicate and a.object == target for a in reading.assertions)
 
 
 def judged_pairs(reading: Reading) -> list[Judged]:

@@ -53,7 +53,7 @@ _WORD_NAMES = words(
     will willow
     """
 )  # words that are first names too
-SURE_OTHER = 0.5  # how sure the model must be of another type to keep it
+SURE_OTHER = 0.6  # how sure the model must be of another type to keep it
 
 
 @dataclass(frozen=True, slots=True)

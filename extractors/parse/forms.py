@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from memstream.extractors.parse.candidates import Candidate
 from memstream.extractors.parse.tree import Tree
-from memstream.extractors.text.identifiers import ERROR, FILE, PACKAGE, identify
+from memstream.extractors.text.identifiers import COMMIT, ERROR, ERROR_PATH, FILE, PACKAGE, identify
 from memstream.extractors.text.lexicon import lexicon, words
 from memstream.extractors.text.names import PLAIN_TITLES, abbreviates, has_legal_form, titled
 from memstream.extractors.text.respell import common_names
@@ -121,7 +121,9 @@ def _told(tree: Tree, c: Candidate, kind: str, sure: float) -> tuple[str, float]
 
 def _told_by_word(text: str, kind: str, sure: float, *, small: bool) -> str:
     """The type that one word has by its form: a file's path, an error's class, a name of chat without capitals."""
-    if ERROR.fullmatch(text) if not kind else "/" in text and FILE.fullmatch(text):
+    if not kind and any(form.fullmatch(text) for form in (ERROR, ERROR_PATH, COMMIT)):
+        return "Object"
+    if kind and "/" in text and FILE.fullmatch(text):
         return "Object"
     return (small and sure < SURE_OTHER and common_names().get(text)) or kind
 

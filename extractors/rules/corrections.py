@@ -76,12 +76,17 @@ def _correct(reading: Reading, session: Session, form: Form, new: tuple[int, int
     text = reading.tree.text
     value = value_at(reading, *new)
     old = text[slice(*form.old)] if form.old is not None else ""
-    if value is None or any(_same(value.text, _text(a.object)) for a in reading.assertions):
+    if value is None:
+        return False
+    there = [a for a in reading.assertions if _same(value.text, _text(a.object))]
+    if any(a.rule != "model" for a in there):
         return False
     for group in _groups(_before(reading, session, form)):
         fits = [fact for fact in group if _fits(fact, value, form, old) and fact.object != reading.speaker.entity]
         renamed = [fact for fact in group if not fits and _names(fact, value, form, old)]
         chosen = _chosen(fits, value) if fits else renamed
+        if chosen:  # what the model made of the new value takes nothing back
+            reading.assertions = [a for a in reading.assertions if a not in there]
         for fact in chosen:
             _put_right(reading, session, fact, value, form, rename=not fits)
         if fits or renamed:

@@ -6,6 +6,7 @@ import itertools
 
 from memstream.extractors.context.reading import OWN_RULE, Reading
 from memstream.extractors.context.references import Named, Ref
+from memstream.extractors.parse.stance import doubted
 from memstream.extractors.rules.conditions import is_team
 from memstream.extractors.rules.pattern_file import ENGLISH, Surface
 from memstream.extractors.rules.ways import surfaces
@@ -56,6 +57,8 @@ def _plain(reading: Reading, left: Named, right: Named) -> bool:
     """Whether the words between and around the names leave the statement asserted."""
     tree = reading.tree
     a, b = tree.sentences[tree.sent[left.span.start]]
+    if tree.sent[left.span.start] in doubted(tree):
+        return False
     if any(
         tree.words[i].startswith("?")
         or tree.lower[i] in lexicon().hedges

@@ -23,7 +23,6 @@ TABLE: list[tuple[str, list[str], set[str]]] = [
         {
             "Ilkka | sibling_of | user",
             "Ilkka | lives_in | Rauma",
-            "user | lives_in | Rauma",
             "Ilkka | works_at | Nimbus Archive",
         },
     ),
@@ -113,7 +112,7 @@ TABLE: list[tuple[str, list[str], set[str]]] = [
     (
         "my role",
         ["My manager is Tom Hale.", "My manager lives in Porto."],
-        {"user | managed_by | Tom Hale", "Tom Hale | lives_in | Porto", "user | lives_in | Porto"},
+        {"user | managed_by | Tom Hale", "Tom Hale | lives_in | Porto"},
     ),
     (
         "my role",
@@ -131,7 +130,6 @@ TABLE: list[tuple[str, list[str], set[str]]] = [
         {
             "user | managed_by | Ines Garrec",
             "Ines Garrec | works_at | Castellan Freight",
-            "user | works_at | Castellan Freight",
         },
     ),
     (

@@ -100,8 +100,8 @@ def test_no_cause_and_no_remedy(text: str) -> None:
 def test_errors_that_a_service_throws() -> None:
     """An error's class is a thing by its form, with the names of its modules; throwing it is an open relation."""
     assert "relay-api | throw | NullPointerException" in facts("relay-api throws NullPointerException since 2.4.0.")
-    assert "import job | fail with | psycopg2.errors.UniqueViolation" in facts(
-        "The import job fails with psycopg2.errors.UniqueViolation."
+    assert "billing-api | fail with | psycopg2.errors.UniqueViolation" in facts(
+        "billing-api fails with psycopg2.errors.UniqueViolation."
     )
     assert not facts("Does relay-api throw NullPointerException?")
 

@@ -63,12 +63,12 @@ def test_names_and_fragments_are_no_other_language(text: str) -> None:
 
 
 def test_hardly_any_message_of_the_training_dialogues_is_taken_for_another_language() -> None:
-    """Of nine thousand messages of English talk with names of many countries: two, and one of them quotes Italian."""
+    """Of twelve thousand messages of English talk with names of many countries: five, two quote another language."""
     lines = [line for file in sorted(TRAINING.glob("*.jsonl")) for line in file.read_bytes().splitlines()]
     texts = {message["text"] for line in lines for message in orjson.loads(line)["messages"]}
     assert len(texts) > 5_000
     taken = {text for text in texts if text[:1] not in "[{" and detect(text) not in (ENGLISH, "")}
-    assert len(taken) <= 2, taken
+    assert len(taken) <= 5, taken
 
 
 class Watched(SpacyExtractor):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memstream.extractors.parse.frames import Frame
 from memstream.extractors.parse.tree import Tree
 from memstream.extractors.text.lexicon import words
-from memstream.extractors.text.times import TimeExpression
+from memstream.extractors.text.time_forms import TimeExpression
 
 _POINTS = frozenset({"on", "in", "", "at", "back in", "around", "about", "during", "the"})
 _PAST_AUX = frozenset({"was", "were", "had", "did"})

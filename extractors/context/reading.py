@@ -18,7 +18,7 @@ from memstream.extractors.context.trace import Trace
 from memstream.extractors.parse.frames import Frame
 from memstream.extractors.text.lexicon import words
 from memstream.extractors.text.textprep import UNKNOWN
-from memstream.extractors.text.times import TimeExpression
+from memstream.extractors.text.time_forms import TimeExpression
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import (
     EntityName,

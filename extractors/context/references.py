@@ -14,7 +14,7 @@ from memstream.extractors.parse.frames import IMPLIED, IMPLIED_THIRD, Frame
 from memstream.extractors.parse.tree import Tree
 from memstream.extractors.text.identifiers import identify
 from memstream.extractors.text.lexicon import lexicon, words
-from memstream.extractors.text.times import TimeExpression
+from memstream.extractors.text.time_forms import TimeExpression
 from memstream.schemas.extraction import EntityName, Turn
 
 MAX_DOING = 9  # words of what was done

@@ -11,7 +11,7 @@ from memstream.extractors.context.references import Ref
 from memstream.extractors.context.session import Known, Session, clean
 from memstream.extractors.text.identifiers import identify
 from memstream.extractors.text.lexicon import lexicon, words
-from memstream.extractors.text.times import TimeExpression
+from memstream.extractors.text.time_forms import TimeExpression
 from memstream.extractors.text.values import EMAIL, MONEY, PHONE, TIMEZONE, VERSION, language, number
 from memstream.schemas.catalogue import catalogue
 from memstream.schemas.extraction import EntityName

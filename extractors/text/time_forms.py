@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from memstream.extractors.text.lexicon import words
 
@@ -78,7 +79,7 @@ HOLIDAYS = {
     r"new\s+year['’]?s?": (1, 1),
 }
 HINT = re.compile(
-    rf"\d|{_M}|{_D}|day|tonight|tomorrow|tmrw|night|morning|week|month|year|spring|summer|autumn|winter| ago"
+    rf"\d|{_M}|{_D}|day|tonight|tomorrow|tmrw|night|morning|week|month|quarter|year|spring|summer|autumn|winter| ago"
     r"|christmas|xmas|halloween|new year"
 )
 RANGE = re.compile(r"(?<![\w-])(?P<a>(?:19|20)\d\d)\s?[-–—]\s?(?P<b>(?:19|20)\d\d|now|present|today)(?![\w-])", re.I)
@@ -107,6 +108,10 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("word", r"(?P<w>today|yesterday|tomorrow|tonight|last\s+night|this\s+(?:morning|afternoon|evening)|tmrw)"),
         ("dur", rf"(?:since|for)\s+(?:(?:the\s+)?(?P<rel>last|past)\s+|almost\s+|nearly\s+|over\s+|about\s+)?"
          rf"(?P<n>{_N})\s+(?P<u>{_U})s?(?!\s+(?:ago|back|before|later|after|from|old|earlier|in|on|at|to|until|till))"),
+        ("quarter", rf"(?:(?:the\s+)?(?P<edge>end|close|beginning|start)\s+of\s+)?"
+         rf"(?P<q>q[1-4]|h[12])(?:,?\s+(?:of\s+)?{_Y})?"),
+        ("relquarter", r"(?P<rel>last|this|next)\s+quarter"),
+        ("fiscal", r"(?:fy|fiscal|financial\s+year|fiscal\s+year)[\s'’]?(?P<fy>20\d\d|\d\d)"),
         ("holiday", rf"(?P<h>{'|'.join(HOLIDAYS)})(?:,?\s+{_Y})?"),
         ("season", rf"(?:(?:in|since|last|over)\s+(?:the\s+)?)(?P<season>spring|summer|autumn|fall|winter)"
          rf"(?:\s+(?:of\s+)?{_Y})?"),
@@ -119,7 +124,7 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )  # fmt: skip
 LEAD = re.compile(
     r"(?:^|[\s(,;:—–-])(?P<p>as of|as from|starting|effective|ever since|since|from|until|till|til|up to|through"
-    r"|by|before|to"
+    r"|by|before|between|(?<=between \d\d\d\d )and|to"
     r"|no later than|on|in|at|during|around|about|due|after|for|of|back in|the)\s+"
     r"(?:(?:the\s+)?(?:early|late|mid|(?:beginning|start|end|middle)\s+of)[\s-]+)?$",
     re.I,
@@ -134,6 +139,31 @@ HOURS_AGO = re.compile(rf"(?<!\w)(?:(?P<n>{_N}|half\s+an)\s+)(?P<u>minute|min|ho
 START = frozenset({"since", "ever since", "from", "as of", "as from", "starting", "effective"})
 END = frozenset({"until", "till", "til", "up to", "through"})
 LEAD_CHARS = 40
-OLD_LEADS = frozenset({"in", "since", "from", "until", "till", "back in", "around", "before", "after"})
+OLD_LEADS = frozenset(
+    {"between", "and", "in", "since", "from", "until", "till", "back in", "around", "before", "after"}
+)
 MONTH_LEAD = re.compile(r"(?<!\w)(?:in|since|until|till|til)\s$")
 AMBIGUOUS = words("may march mar sat sun mon wed dec jan oct sep jun august")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeExpression:
+    """`text[start:end]` says a date. `lead` is the preposition before it; `past` and `future` are its ISO values."""
+
+    start: int
+    end: int
+    lead: str
+    past: str
+    future: str
+    form: str
+    lead_start: int
+
+    @property
+    def is_start(self) -> bool:
+        """Since, from, as of, for three years."""
+        return self.lead in START or self.form == "dur"
+
+    @property
+    def is_end(self) -> bool:
+        """Until, till, through."""
+        return self.lead in END

@@ -10,14 +10,13 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from memstream.extractors.text.quarters import financial_year, quarter, quarter_beside, with_intervals
 from memstream.extractors.text.time_forms import (
     AMBIGUOUS,
     CLOCK,
     CLOCK_BEFORE,
-    END,
     FORMS,
     HINT,
     HOLIDAYS,
@@ -32,33 +31,10 @@ from memstream.extractors.text.time_forms import (
     RANGE,
     SINCE_CLOCK,
     SINCE_THEN,
-    START,
     WEEKDAYS,
     YEAR_OF,
+    TimeExpression,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TimeExpression:
-    """`text[start:end]` says a date. `lead` is the preposition before it; `past` and `future` are its ISO values."""
-
-    start: int
-    end: int
-    lead: str
-    past: str
-    future: str
-    form: str
-    lead_start: int
-
-    @property
-    def is_start(self) -> bool:
-        """Since, from, as of, for three years."""
-        return self.lead in START or self.form == "dur"
-
-    @property
-    def is_end(self) -> bool:
-        """Until, till, through."""
-        return self.lead in END
 
 
 def find_times(text: str, time: datetime) -> list[TimeExpression]:
@@ -92,6 +68,8 @@ def find_times(text: str, time: datetime) -> list[TimeExpression]:
                 lead_text = _own_lead(form, m)
             if form == "holiday" and lead_text in ("", "the") and not m["h"].lower().endswith(("day", "eve")):
                 continue
+            if form == "quarter" and lead_text in ("", "the") and not (m["edge"] or m["y"]):
+                continue  # "Q2 roadmap" names a plan
             if form in ("month", "year", "yy") and not _led(lead_text, text, a, b, form):
                 continue
             end, values = _with_clock(lowered, a, b, values)
@@ -99,6 +77,7 @@ def find_times(text: str, time: datetime) -> list[TimeExpression]:
             begin = max(0, a - LEAD_CHARS) + lead.start("p") if lead else a
             found.append(TimeExpression(a, end, lead_text, values[0], values[1], form, begin))
     found.sort(key=lambda t: t.start)
+    found = with_intervals(lowered, found)
     return sorted([*found, *_since_then(lowered, found)], key=lambda t: t.start) if found else found
 
 
@@ -358,6 +337,9 @@ def _day_of_month(day: int, today: date) -> tuple[str, str]:
 
 _OF_FORM: dict[str, Callable[[dict[str, str], date], tuple[str, str]]] = {
     "ofmonth": _of_month,
+    "quarter": quarter,
+    "relquarter": lambda g, today: quarter_beside(g["rel"].lower(), today),
+    "fiscal": lambda g, _: financial_year(g["fy"]),
     "season": lambda g, today: _season(g["season"], g.get("y"), today),
     "dur": lambda g, today: _both(_shift(today, g["u"], -_count(g["n"]), exact=False)),
     "yy": lambda g, today: _both(str((1900 if int(g["yy"]) > today.year % 100 else 2000) + int(g["yy"]))),

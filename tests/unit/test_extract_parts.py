@@ -26,6 +26,11 @@ NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
     ("text", "past", "future"),
     [
         ("the day before yesterday", "2026-01-12", "2026-01-12"),
+        ("since Q3", "2025-07", "2026-07"),
+        ("until the end of Q3", "2025-09", "2026-09"),
+        ("in H1 2025", "2025-01", "2025-01"),
+        ("last quarter", "2025-10", "2025-10"),
+        ("by FY26", "2026", "2026"),
         ("since New Year's Day", "2026-01-01", "2027-01-01"),
         ("on Christmas Eve 2019", "2019-12-24", "2019-12-24"),
         ("since Christmas", "2025-12-25", "2026-12-25"),
@@ -77,6 +82,7 @@ def test_dates_have_the_precision_of_the_text(text: str, past: str, future: str)
         "sat down",
         "the Christmas party",
         "Christmas pudding",
+        "Q2 roadmap",
     ],
 )
 def test_what_only_looks_like_a_date_is_none(text: str) -> None:
@@ -88,6 +94,21 @@ def test_a_range_is_a_start_and_an_end() -> None:
     """As in "(2012-2015)" says both."""
     a, b = find_times("Kivu FM (2012-2015)", NOW)
     assert (a.past, a.is_start, b.past, b.is_end) == ("2012", True, "2015", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("from May to July", "2025-05", "2025-07"),
+        ("between 2019 and 2021", "2019", "2021"),
+        ("between 3 May and 7 June", "2025-05-03", "2025-06-07"),
+        ("from 2019 until 2021", "2019", "2021"),
+    ],
+)
+def test_an_interval_is_a_start_and_an_end(text: str, start: str, end: str) -> None:
+    """Whatever words hold its two dates together."""
+    a, b = find_times(text, NOW)
+    assert (a.past, a.is_start, b.past, b.is_end) == (start, True, end, True)
 
 
 def test_code_and_addresses_are_masked_in_place() -> None:

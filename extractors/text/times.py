@@ -141,6 +141,8 @@ def _sure(form: str, m: re.Match[str], text: str) -> bool:
         if m["mon"].lower() not in AMBIGUOUS or text[m.start() : m.start() + 1].isupper():
             return True
         return MONTH_LEAD.search(text[max(0, m.start() - 8) : m.start()].lower()) is not None
+    if form == "wd" and text[: m.start()].rstrip().lower().endswith(("every", "each", "alternate")):
+        return False  # what comes again and again has no day
     if form == "wd":
         return len(m["wd"]) > 3 or text[m.start() : m.start() + 1].isupper()
     return True

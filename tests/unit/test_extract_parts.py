@@ -83,6 +83,7 @@ def test_dates_have_the_precision_of_the_text(text: str, past: str, future: str)
         "the Christmas party",
         "Christmas pudding",
         "Q2 roadmap",
+        "every Tuesday",
     ],
 )
 def test_what_only_looks_like_a_date_is_none(text: str) -> None:

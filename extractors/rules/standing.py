@@ -77,12 +77,8 @@ def _whose(reading: Reading, end: int) -> Ref | None:
     told = [n for n in reading.named if tree.at[n.span.start] < end and n.known.type == "Person"]
     if len(told) != 1 or told[0].known is reading.speaker:
         return None
-    named = told[0]
-    if not _ABOUT.search(tree.text, 0, tree.at[named.span.start]) and not _ABOUT.search(
-        tree.text[: tree.at[named.span.start]]
-    ):
-        return None
-    return reading.ref(named.span.end - 1, ("Person",))
+    span = told[0].span
+    return reading.ref(span.end - 1, ("Person",)) if _ABOUT.search(tree.text[: tree.at[span.start]]) else None
 
 
 def standing(reading: Reading, head: Header | None) -> Iterator[Taste]:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from memstream.extractors.text.lexicon import words
-from memstream.extractors.text.names import alike_by_form, fuller, gender_of_title, kept_name, titled
+from memstream.extractors.text.names import PARTICLES, alike_by_form, fuller, gender_of_title, kept_name, titled
 from memstream.schemas.extraction import EntityName, EntityType, ExtractedAssertion
 
 VERSION = 1
@@ -330,9 +330,7 @@ def _plain(text: str) -> str:
     return plain.removeprefix("@") or plain
 
 
-_PARTICLES = words(
-    "de da do dos das del della der den di du el la le las van von bin ibn al af av zu zur ter ten te wa ap ben mac"
-)
+_PARTICLES = PARTICLES | words("las zur te wa ap ben mac")
 
 
 def _part_of(short: list[str], long: list[str], kind: str) -> bool:

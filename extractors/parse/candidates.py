@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memstream.extractors.parse.tree import Tree
 from memstream.extractors.text.identifiers import identify
 from memstream.extractors.text.lexicon import lexicon, vocabulary, words
+from memstream.extractors.text.names import PARTICLES
 
 NER_TYPES = {
     "PERSON": "Person", "ORG": "Organization", "GPE": "Location", "LOC": "Location", "FAC": "Location",
@@ -18,12 +19,7 @@ TITLES = words(
     sergeant auntie uncle aunt tante oma opa
     """
 )  # fmt: skip
-_INNER = words(
-    """
-    de da do dos das del della der den di du el la le les van von bin ibn al y e af av zu of the & and 't ter ten
-    st. st'
-    """
-)
+_INNER = PARTICLES | words("les y e of the & and 't st. st'")
 _NEVER = words(
     """
     i i'm i'll i've i'd ok okay yes no hi hello hey thanks thank please monday tuesday wednesday thursday friday

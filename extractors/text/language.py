@@ -16,6 +16,7 @@ from typing import Any
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from memstream.extractors.text.lexicon import words
+from memstream.extractors.text.names import PARTICLES
 
 ENGLISH, UNKNOWN = "en", "und"
 READ = 400  # characters that are looked at
@@ -35,9 +36,7 @@ _SCRIPTS = (  # first and last letter, and the languages that are written so
     ("\u0c00", "\u0c7f", "te"), ("\u0e00", "\u0e7f", "th"), ("\u10a0", "\u10ff", "ka"), ("\u1100", "\u11ff", "ko"),
     ("\u3040", "\u30ff", "ja"), ("\u3400", "\u9fff", "zh"), ("\uac00", "\ud7af", "ko"), ("\ufb50", "\ufdff", "ar"),
 )  # fmt: skip
-_PARTICLES = words(
-    "de da do dos das del della der den di du des el la le les van von bin ibn al y e af av zu zur ter ten"
-)
+_PARTICLES = PARTICLES | words("des les y e zur")
 _SIBLINGS = {"ru": _CYRILLIC, "ar": _ARABIC, "hi": _DEVANAGARI}
 # of English sentences about people, that no other language has; with a name they may be all that a message says
 _VERBS = words(

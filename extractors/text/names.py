@@ -11,6 +11,8 @@ import re
 
 from memstream.extractors.text.lexicon import words
 
+# small words inside names; who reads names adds what is special there
+PARTICLES = words("de da do dos das del della der den di du el la le van von bin ibn al af av zu ter ten")
 TITLES = words(
     """
     mr mrs ms miss dr prof professor doctor sir dame lady lord herr frau fräulein señor señora señorita sr sra don doña

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
-from typer.testing import CliRunner
-
-from memstream.cli.main import app
+from page_commands import shown_by
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extraction.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("## Corrections")[1].split("\n## ")[0]
@@ -16,11 +13,7 @@ SECTION = PAGE.split("## Corrections")[1].split("\n## ")[0]
 
 def test_the_commands_of_the_section_run() -> None:
     """The fact with the right name and what is taken back; a joke is not said, with its reason."""
-    shown = []
-    for command in re.findall(r"^memstream (.+)$", SECTION, flags=re.M):
-        done = CliRunner().invoke(app, shlex.split(command), prog_name="memstream", env={"COLUMNS": "200"})
-        assert done.exit_code == 0, done.output + str(done.exception or "")
-        shown.append(done.output)
+    shown = shown_by(SECTION)
     assert len(shown) == 2
     assert "checkout squad | managed_by | Lena" in shown[0]
     assert "checkout squad | managed_by | Lina" in shown[0]

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from page_commands import shown_by
 from typer.testing import CliRunner
 
 from memstream.cli.main import app
@@ -77,11 +78,7 @@ def test_the_page_says_how_another_language_is_read(folder: Path) -> None:
 
 def test_the_commands_that_explain_run(folder: Path) -> None:
     """Those of docs/extraction.md: reasons in the terminal, a page, JSON."""
-    shown = []
-    for command in re.findall(r"^memstream (.+)$", WHY_NOT, flags=re.M):
-        done = CliRunner().invoke(app, shlex.split(command), prog_name="memstream", env={"COLUMNS": "200"})
-        assert done.exit_code == 0, done.output + str(done.exception or "")
-        shown.append(done.output)
+    shown = shown_by(WHY_NOT)
     assert len(shown) == 3
     assert "a modal verb" in shown[0]
     assert "Ana | works_at | Kestrel Freight" in shown[0]

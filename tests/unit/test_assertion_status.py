@@ -1,14 +1,12 @@
 """What is asserted and what is not: negation, questions, conditions, modals, wishes, plans, jokes, reports, doubt."""
 
-import functools
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
+from extracting import NOW, extractor
 
-from memstream.extractors.registry import create_extractor
-from memstream.schemas.extraction import EntityName, ExtractedAssertion, Extractor, SessionTurns, Turn
+from memstream.schemas.extraction import EntityName, ExtractedAssertion, SessionTurns, Turn
 
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
 ASSISTANT = "assistant: "
 
 TOM_OSLO = "Tom | lives_in | Oslo"
@@ -118,12 +116,6 @@ TABLE: list[tuple[str, list[str], set[str]]] = [
     ("restated", ["hi", f"{ASSISTANT}Tom works at Castellan.", "no"], set()),
     ("restated", ["hi", f"{ASSISTANT}You should work at Castellan.", "yes"], set()),
 ]
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
 
 
 def standing(*messages: str) -> dict[str, ExtractedAssertion]:

@@ -1,14 +1,11 @@
 """Whom a session means: pronouns, descriptions, groups, parts of names, titles, relatives of relatives, speakers."""
 
-import functools
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
+from extracting import NOW, extractor
 
-from memstream.extractors.registry import create_extractor
-from memstream.schemas.extraction import EntityName, Extraction, Extractor, SessionTurns, Turn
-
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)
+from memstream.schemas.extraction import EntityName, Extraction, SessionTurns, Turn
 
 # kind, messages ("Name: text" of a speaker with a name), all that they say
 TABLE: list[tuple[str, list[str], set[str]]] = [
@@ -227,12 +224,6 @@ UNTOLD: list[tuple[list[str], str]] = [
     (["My brother Ilkka visited.", "My sister lives in Porto."], "user's sister | lives_in | Porto"),
     (["Ana Petrova's husband is Tom Hale.", "My husband lives in Porto."], "user's husband | lives_in | Porto"),
 ]
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
 
 
 def read(*messages: str) -> list[Extraction]:

@@ -1,23 +1,15 @@
 """Corrections: what a later message, or a later word of the same one, takes back, and what it says in its place."""
 
-import functools
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import orjson
 import pytest
+from extracting import NOW, extractor
 
 from memstream.extractors.context.session import MAX_BYTES, Session
-from memstream.extractors.registry import create_extractor
-from memstream.schemas.extraction import EntityName, Extraction, Extractor, SessionTurns, Turn
+from memstream.schemas.extraction import EntityName, Extraction, SessionTurns, Turn
 
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
 ROLES = ("user", "assistant", "system", "tool")
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
 
 
 def turns_of(*messages: str) -> list[Turn]:

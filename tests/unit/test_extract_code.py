@@ -1,27 +1,9 @@
 """Code inside messages: what it names beyond doubt, and that nothing is asserted by reading it as prose."""
 
-import functools
-from datetime import UTC, datetime, timedelta
-
 import pytest
+from extracting import read_user as read
 
-from memstream.extractors.registry import create_extractor
 from memstream.extractors.text.code import MOST, code_names, code_parts
-from memstream.schemas.extraction import Extraction, Extractor, SessionTurns, Turn
-
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
-
-
-def read(*texts: str) -> list[Extraction]:
-    """What a session of these messages of a user says."""
-    turns = [Turn(f"m{n}", "user", "user", text, NOW + timedelta(minutes=n)) for n, text in enumerate(texts)]
-    return extractor().extract([SessionTurns(b"", turns)])[0].extractions
 
 
 def names(text: str) -> list[str]:

@@ -1,30 +1,20 @@
 """The field's own matter: causes and remedies of incidents, errors, hosts, tickets and commits, records of tools."""
 
-import functools
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from extracting import read_user
 
-from memstream.extractors.registry import create_extractor
 from memstream.extractors.rules.tool_results import read_result
 from memstream.extractors.text.identifiers import identify, is_identifier_token
-from memstream.schemas.extraction import EntityName, Extractor, SessionTurns, Turn
+from memstream.schemas.extraction import EntityName
 
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)
 OUTAGE = "The checkout outage is over."
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
 
 
 def facts(*texts: str) -> set[str]:
     """The facts of a session of a user as "subject | predicate | object", with a "not" where they are denied."""
-    turns = [Turn(f"m{n}", "user", "user", text, NOW + timedelta(minutes=n)) for n, text in enumerate(texts)]
-    said = [a for each in extractor().extract([SessionTurns(b"", turns)])[0].extractions for a in each.assertions]
+    said = [a for each in read_user(*texts) for a in each.assertions]
     return {
         f"{'not ' if a.negated else ''}{a.subject.name} | {a.predicate} | "
         f"{a.object.name if isinstance(a.object, EntityName) else a.object}"

@@ -1,13 +1,10 @@
 """Names: titles, legal forms, initials, abbreviations, handles, particles; one thing under several spellings."""
 
-import functools
-from datetime import UTC, datetime, timedelta
-
 import pytest
+from extracting import read_user as read
 
 from memstream.extractors.context.session import MALE, Session
 from memstream.extractors.parse.forms import expansions
-from memstream.extractors.registry import create_extractor
 from memstream.extractors.text.names import (
     abbreviates,
     alike_by_form,
@@ -17,21 +14,7 @@ from memstream.extractors.text.names import (
     kept_name,
     without_legal,
 )
-from memstream.schemas.extraction import EntityName, Extraction, Extractor, SessionTurns, Turn
-
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
-
-
-def read(*texts: str) -> list[Extraction]:
-    """What a session of these messages of a user says."""
-    turns = [Turn(f"m{n}", "user", "user", text, NOW + timedelta(minutes=n)) for n, text in enumerate(texts)]
-    return extractor().extract([SessionTurns(b"", turns)])[0].extractions
+from memstream.schemas.extraction import EntityName
 
 
 def named(*texts: str) -> list[set[str]]:

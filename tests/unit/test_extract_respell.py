@@ -1,28 +1,16 @@
 """What the parser sees: names in other letters, with particles, and in chat without capitals."""
 
-import functools
-from datetime import UTC, datetime, timedelta
-
 import pytest
+from extracting import read_user
 
-from memstream.extractors.registry import create_extractor
 from memstream.extractors.text.language import detect
 from memstream.extractors.text.respell import common_names, respell
-from memstream.schemas.extraction import EntityName, Extractor, SessionTurns, Turn
-
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
+from memstream.schemas.extraction import EntityName
 
 
 def read(*texts: str) -> tuple[set[str], set[str]]:
     """The names of a session of a user as "text : type", and its facts as "subject | predicate | object"."""
-    turns = [Turn(f"m{n}", "user", "user", text, NOW + timedelta(minutes=n)) for n, text in enumerate(texts)]
-    found = extractor().extract([SessionTurns(b"", turns)])[0].extractions
+    found = read_user(*texts)
     return (
         {f"{m.text} : {m.entity.type.value}" for each in found for m in each.mentions},
         {

@@ -1,22 +1,14 @@
 """What the extractor reads out of sentences: facts, what is no fact, preferences, answers, corrections."""
 
-import functools
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
+from extracting import NOW, extractor
 
 from memstream.extractors.registry import create_extractor, extractor_names
 from memstream.schemas.errors import SettingsError
-from memstream.schemas.extraction import EntityName, EntityType, Extraction, Extractor, SessionTurns, Turn
-
-NOW = datetime(2026, 1, 14, 10, 0, tzinfo=UTC)  # a Wednesday
-
-
-@functools.cache
-def extractor() -> Extractor:
-    """One loaded extractor for this module."""
-    return create_extractor("spacy")
+from memstream.schemas.extraction import EntityName, EntityType, Extraction, SessionTurns, Turn
 
 
 def read(*messages: str | tuple[str, str]) -> list[Extraction]:
